@@ -63,8 +63,8 @@ struct ThreadSum<V, ScaleTerms<T>> {
     using BinsOf = TermBins<V, transforms::Element, spec::ExactWindow<double, 2, 5>>;
     template <int Columns>
     using BinsOfColumns = BinsOf;
-    static constexpr int blocks = policy::scale_gradient_blocks, most_columns = fp::has_16_bits<T> ? 4 : 2,
-                         least_columns = 2, room_above = fp::is_f64<T> ? 10 : 16;
+    static constexpr int blocks = policy::scale_gradient_blocks, maximum_columns = fp::has_16_bits<T> ? 4 : 2,
+                         minimum_columns = 2, room_above = fp::is_f64<T> ? 10 : 16;
     static constexpr int rows = fp::is_f64<T> ? 8 : 16,
                          per_vector = 16 / static_cast<int>(sizeof(V)); ///< at once; of 16 bytes
 

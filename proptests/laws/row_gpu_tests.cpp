@@ -339,6 +339,7 @@ TEST_CASE("row gradients on the GPU: those of scale and shift captured in a grap
             mean(data.mean, 0), rstd(data.rstd, 0), of_scale(data.scale, 0), of_shift(data.scale, 0);
         const RowPlan plan = make_row_plan(r);
         throw_if_error(plan.status());
+        REQUIRE((plan.workspace_bytes() < r.rows * r.n * sizeof(float)) == (method == Method::exact));
         const DeviceBuffer workspace(plan.workspace_bytes());
         const StreamOwner owner;
         const RowArrays arrays{.x = x.data(),

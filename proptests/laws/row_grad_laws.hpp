@@ -274,6 +274,55 @@ TEMPLATE_TEST_CASE("row gradients: those of scale and shift are sums over the ro
     }
 }
 
+/// Columns whose terms lie near each other, but for one in one column; or which begin with −0.
+TEMPLATE_TEST_CASE("row gradients: those of scale and shift by exact, of terms near each other and one that is not",
+                   "[rows][gradients][sanitizer]", float16, bfloat16, float, double) {
+    using T = TestType;
+    using V = fp::Arithmetic<T>;
+    const double far = std::is_same_v<T, double> ? 0x1p-200 : std::is_same_v<T, float16> ? 0x1p-14 : 0x1p-90;
+    for (const RowOp op : norm_gradient_ops) {
+        if (!is_offered(op)) continue;
+        for (const auto& [n, rows] : {std::pair<std::uint64_t, std::uint64_t>{1, 9},
+                                      {2, 16},
+                                      {6, 17},
+                                      {130, 63},
+                                      {7, 300},
+                                      {70, 520},
+                                      {4, 9001}}) {
+            for (int kind = 0; kind < 6; ++kind) {
+                RowRequest r{.op = op, .n = n, .rows = rows, .reduction = Reduction::none, .method = Method::exact};
+                if (kind % 3 == 1) r.stride = n + 1;
+                if (kind % 3 == 2) r.upstream_stride = n + 3;
+                auto data = row_data<T>(r, {}, n + rows);
+                const auto near = [&](std::uint64_t i) {
+                    const std::uint64_t word = accuracy::hash(i, n);
+                    return number<T>((word % 2 ? 1.0 : -1.0) * (1 + static_cast<double>(word / 2 % 128) / 128));
+                };
+                for (std::uint64_t i = 0; i < rows * n; ++i) {
+                    data.x[i] = near(i);
+                    data.upstream[i] = near(i + rows * n);
+                }
+                for (std::uint64_t i = 0; i < rows; ++i) {
+                    if (!data.mean.empty()) data.mean[i] = V(4);
+                    data.rstd[i] = V(1 + static_cast<double>(i % 8) / 8);
+                }
+                const std::uint64_t one = rows / 2 * n + n / 2;
+                if (kind == 1) data.upstream[one] = number<T>(far);
+                if (kind == 2) data.upstream[n / 3] = number<T>(-0.0);
+                if (kind == 3) data.x[one] = quiet_nan<T>;
+                if (kind == 4) data.rstd[rows - 1] = V(far);
+                if (kind == 5) std::fill(data.upstream.begin(), data.upstream.end(), number<T>(-0.0));
+                INFO(shown(r, {}) << " kind " << kind);
+                for_outputs<T>([&]<class Out>(Out) {
+                    std::vector<Out> dx;
+                    require_columns(run_of_columns<Out>(r, data, kind == 4 ? 1 : 0, false, dx),
+                                    expected_of_columns<Out>(r, data));
+                });
+            }
+        }
+    }
+}
+
 TEMPLATE_TEST_CASE("row gradients: those of scale are within their bounds", "[rows][gradients][error]", float16,
                    bfloat16, float, double) {
     using T = TestType;

@@ -64,10 +64,11 @@ struct ExactGroupLaunch {
                                            std::uint32_t grid, void* workspace) const {
         using Sum = exact::SumOf<Input>;
         constexpr int room = exact::part_words<typename Input::Type, typename Input::MapType>;
-        static_assert(Sum::template BinsOfColumns<Sum::least_columns>::count == room &&
-                      Sum::template BinsOfColumns<Sum::most_columns>::count <= room);
+        static_assert(Sum::template BinsOfColumns<Sum::minimum_columns>::count == room &&
+                      Sum::template BinsOfColumns<Sum::maximum_columns>::count <= room);
         auto* const base = static_cast<char*>(workspace);
-        const bool most = Sum::most_columns > Sum::least_columns && Sum::takes_most(input, groups.count, groups.stride);
+        const bool most =
+            Sum::maximum_columns > Sum::minimum_columns && Sum::takes_most(input, groups.count, groups.stride);
         const auto at = [&]<class W>(W, std::size_t offset) { return reinterpret_cast<W*>(base + offset); };
         const exact::AddUpParts<Input> add{input,
                                            groups.stride,
@@ -80,8 +81,8 @@ struct ExactGroupLaunch {
                                            most};
         const std::uint64_t most_blocks = grid ? grid : for_each_most;
         const Status cleared = layout.bytes > 0 ? clear(workspace, layout.bytes, stream) : Status{};
-        return cleared.ok() ? for_each(layout.parts.threads(most ? Sum::most_columns : Sum::least_columns), add, stream,
-                                       most_blocks, add.threads)
+        return cleared.ok() ? for_each(layout.parts.threads(most ? Sum::maximum_columns : Sum::minimum_columns), add,
+                                       stream, most_blocks, add.threads)
                             : cleared;
     }
 };

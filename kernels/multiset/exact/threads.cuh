@@ -152,7 +152,7 @@ struct ThreadSum {
     static constexpr int blocks =
         Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more : policy::exact_columns;
     /// Neighbouring columns of a thread: as many as it can have, or as few as it must.
-    static constexpr int most_columns = can_pair ? 2 : 1, least_columns = 1;
+    static constexpr int maximum_columns = can_pair ? 2 : 1, minimum_columns = 1;
     [[nodiscard]] static bool takes_most(const Input& input, std::uint64_t groups, std::uint64_t stride) {
         return stride == 1 && groups % 2 == 0 && input.step % 2 == 0 && Input::template is_aligned<4>(input.x);
     }
@@ -203,10 +203,10 @@ struct AddUpParts {
         column_threads(fp::is_f64<typename Input::Type>, is_moments<typename Input::MapType>);
 
     __device__ __forceinline__ void operator()(std::uint64_t i) const {
-        if constexpr (Sum::most_columns > Sum::least_columns) {
-            if (most) return add_up<Sum::most_columns>(i);
+        if constexpr (Sum::maximum_columns > Sum::minimum_columns) {
+            if (most) return add_up<Sum::maximum_columns>(i);
         }
-        add_up<Sum::least_columns>(i);
+        add_up<Sum::minimum_columns>(i);
     }
 
   private:

@@ -100,9 +100,9 @@ class RowPlan {
     /// Bytes of device memory, aligned to 256, that run() needs: some where a row has more than one
     /// tile (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16), of logsumexp and
     /// cross_entropy two numbers a tile, else none. On the CPU: 0. With a reduction two numbers a
-    /// row more, and what the sum needs, of gradients only for the mean; with `parameters` a number
-    /// of arithmetic() an element, and what the sums over the rows need; on the CPU, too, aligned
-    /// to 8.
+    /// row more, and what the sum needs, of gradients only for the mean; with `parameters` what the
+    /// sums over the rows need, and, but for those by exact on CUDA, a number of arithmetic() an
+    /// element; on the CPU, too, aligned to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
     /// Of a request for states: the plan of what run() writes to RowArrays::out, which is merged,
     /// added up by whatever adds integers, and serialized as that of any plan: of one group, that
