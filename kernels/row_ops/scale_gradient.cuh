@@ -59,7 +59,6 @@ struct ElementsOf<V, ScaleTerms<T>> {
 template <class V, class T>
 struct ThreadSum<V, ScaleTerms<T>> {
     using Input = Terms<V, ScaleTerms<T>>;
-    using Walk = TermWalk<V, ScaleTerms<T>>;
     using BinsOf = TermBins<V, transforms::Element, spec::ExactWindow<double, 2, 5>>;
     template <int Columns>
     using BinsOfColumns = BinsOf;
@@ -114,23 +113,25 @@ struct ThreadSum<V, ScaleTerms<T>> {
             return fp::from_bits<T>(static_cast<fp::Bits<T>>(count == 2 ? word >> 16 * c : word));
         }
         /// What is to be added to the sums of rows j … j + per_vector − 1.
-        __device__ __forceinline__ void values(int j, uint4 (&to)[Columns]) const {
+        __device__ __forceinline__ void values(int j, V (&to)[Columns][per_vector]) const {
 #pragma unroll
             for (int c = 0; c < count; ++c) {
-                V terms[per_vector], of_upstream[per_vector];
 #pragma unroll
                 for (int i = 0; i < per_vector; ++i) {
                     const T d = element(upstream[j + i], c);
-                    terms[i] = ScaleTermsAt<T>::term(row[j + i], element(x[j + i], c), d);
-                    of_upstream[i] = widen(d);
+                    to[2 * c][i] = ScaleTermsAt<T>::term(row[j + i], element(x[j + i], c), d);
+                    to[2 * c + 1][i] = widen(d);
                 }
-                __builtin_memcpy(&to[2 * c], terms, sizeof terms);
-                __builtin_memcpy(&to[2 * c + 1], of_upstream, sizeof of_upstream);
             }
         }
     };
 
-    /// Of a part, to every bins, or to every other one.
+    static __device__ __forceinline__ void look(Range& range, const V (&values)[per_vector]) {
+        uint4 v;
+        __builtin_memcpy(&v, values, sizeof v);
+        Element<V>::look(range, v);
+    }
+    /// Adds the rows of a part, to all bins or, of scale alone, to every other one.
     template <int Step, int Columns>
     static __device__ __forceinline__ void add_rows(ScaleTermsAt<T> p, const Parts::Place& at, Range (&range)[2],
                                                     BinsOf (&bins)[Columns]) {
@@ -143,12 +144,16 @@ struct ThreadSum<V, ScaleTerms<T>> {
                 bins[c].reserve_own(rows);
 #pragma unroll
             for (int j = 0; j < rows; j += per_vector) {
-                uint4 v[Columns];
+                V v[Columns][per_vector];
                 loaded.values(j, v);
 #pragma unroll
-                for (int c = 0; c < Columns; c += Step) {
-                    Element<V>::look(range[c % 2], v[c]);
-                    Walk::add_part(bins[c], 0, v[c], v[c]);
+                for (int c = 0; c < Columns; c += Step)
+                    look(range[c % 2], v[c]);
+#pragma unroll
+                for (int i = 0; i < per_vector; ++i) { // one of each: what is added to one of them waits for the last
+#pragma unroll
+                    for (int c = 0; c < Columns; c += Step)
+                        bins[c].values.add(static_cast<double>(v[c][i]));
                 }
             }
         }
@@ -166,12 +171,12 @@ struct ThreadSum<V, ScaleTerms<T>> {
         const Loaded<Columns> first(input.x, input.n);
 #pragma unroll
         for (int j = 0; j < rows; j += per_vector) {
-            uint4 v[Columns];
+            V v[Columns][per_vector];
             first.values(j, v);
 #pragma unroll
             for (int c = 0; c < Columns; ++c) {
-                Element<V>::look(range[c % 2], v[c]);
-                if (j == 0 && (c % 2 == 0 || both)) may_be_minus_zero |= Walk::is_minus_zero(v[c], v[c]);
+                look(range[c % 2], v[c]);
+                if (j == 0 && (c % 2 == 0 || both)) may_be_minus_zero |= fp::is_negative(v[c][0]) && v[c][0] == 0;
             }
         }
         if (may_be_minus_zero) return false;
