@@ -320,8 +320,8 @@ TEST_CASE("rows: what forward writes over what it reads is refused by name", "[r
             if (no_workspace) REQUIRE(status(good, at(far - bytes / 4)).ok());
         }
     }
-    if (is_offered(RowOp::layernorm_gradient)) { // gradients, whose terms are in the workspace
-        r = {.op = RowOp::layernorm_gradient, .parameters = true};
+    if (is_offered(RowOp::layernorm_gradient)) { // gradients by tree, whose terms are in the workspace
+        r = {.op = RowOp::layernorm_gradient, .parameters = true, .method = Method::tree};
         good = {.x = p,
                 .out = p + 50,
                 .mean = p + 120,

@@ -124,8 +124,8 @@ struct Terms {
     static __device__ __forceinline__ uint4 gather_some(Pointer p, std::uint64_t distance, int there) {
         T elements[16 / sizeof(T)];
 #pragma unroll
-        for (int k = 0; k < 16 / static_cast<int>(sizeof(T)); ++k)
-            elements[k] = k < there ? load_number(moved(p, k, distance)) : T{};
+        for (int k = 0; k < 16 / static_cast<int>(sizeof(T)); ++k, p = moved(p, 1, distance))
+            elements[k] = k < there ? load_number(p) : T{};
         uint4 v;
         __builtin_memcpy(&v, elements, sizeof v);
         return v;

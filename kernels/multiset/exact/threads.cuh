@@ -28,18 +28,19 @@ struct ThreadSum {
 
     /// What a thread loads at once: elements from number i on of the group that begins at x; zeros,
     /// whose terms are +0, from number `end` on.
-    static __device__ __forceinline__ void load(const Input& input, typename Input::Pointer x, std::uint64_t i,
-                                                std::uint64_t end, uint4 (&to)[ahead]) {
+    static __device__ __forceinline__ void load(const Input& input, const T* x, std::uint64_t i, std::uint64_t end,
+                                                uint4 (&to)[ahead]) {
+        const std::uint64_t step = per_vector * input.step;
         const int there = static_cast<int>(min(end - i, std::uint64_t{ahead * per_vector}));
-        x = moved(x, i, input.step);
+        x += i * input.step;
         if (there == ahead * per_vector) {
 #pragma unroll
             for (int j = 0; j < ahead; ++j)
-                to[j] = input.gather(moved(x, j * per_vector, input.step));
+                to[j] = input.gather(x + j * step);
         } else {
 #pragma unroll
             for (int j = 0; j < ahead; ++j)
-                to[j] = Input::gather_some(moved(x, j * per_vector, input.step), input.step, there - j * per_vector);
+                to[j] = Input::gather_some(x + j * step, input.step, there - j * per_vector);
         }
     }
 
