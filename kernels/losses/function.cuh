@@ -32,10 +32,14 @@ template <class T, int K>
 struct LossPack {
     using V = fp::Arithmetic<T>;
     Pack<V, K> x, t, w;
-    __device__ __forceinline__ explicit LossPack(const Pack<Three<T>, K>& raw)
-        : x(pack_of<V, K>([&](int k) { return argument(raw.v[k].x); })),
-          t(pack_of<V, K>([&](int k) { return argument(raw.v[k].y); })),
-          w(pack_of<V, K>([&](int k) { return argument(raw.v[k].z); })) {}
+    __device__ __forceinline__ explicit LossPack(const Pack<Three<T>, K>& raw) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            x.v[k] = argument(raw.v[k].x);
+            t.v[k] = argument(raw.v[k].y);
+            w.v[k] = argument(raw.v[k].z);
+        }
+    }
     /// Where there are no weights, they are ones, which change no bit.
     __device__ __forceinline__ Pack<V, K> weighted(const Pack<V, K>& values) const {
         return pack_of<V, K>([&](int k) { return values.v[k] * w.v[k]; });

@@ -258,7 +258,11 @@ __device__ __forceinline__ Pack<Item, K> load_pack(const ThreeInputs<T>& p) {
                      y = load_pack<S, T, K>(OneInput<T>{p.y, p.aligned});
     Pack<T, K> z = pack_of<T, K>([](int) { return one<T>; });
     if (p.z != nullptr) z = load_pack<S, T, K>(OneInput<T>{p.z, p.aligned});
-    return pack_of<Item, K>([&](int k) { return Item{x.v[k], y.v[k], z.v[k]}; });
+    Pack<Item, K> three;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        three.v[k] = {x.v[k], y.v[k], z.v[k]};
+    return three;
 }
 template <Source S, class T>
 __device__ __forceinline__ Three<T> load_item(const ThreeInputs<T>& p) {
