@@ -297,9 +297,17 @@ std::string python(const Folder& folder, const char* about, const MakeTable& tab
 
 constexpr const char* peers_file = "peers.json";
 
+/// This one, or the first beside it that has them.
+Folder folder_of_peers(const Folder& folder) {
+    if (folder.has(peers_file)) return folder;
+    for (const Folder& other : folder.all_beside())
+        if (other.has(peers_file)) return other;
+    return folder;
+}
+
 std::string shapes_and_torch(const Folder& folder) {
     return python(
-        folder,
+        folder_of_peers(folder),
         "Beside torch, both called from Python, 4 GiB of normal data: above 1 ours are faster. Ops that compare or "
         "count are the same by every method. torch 2.11 is not asked for products of 2³¹ elements: it writes outside "
         "its results.",
@@ -311,7 +319,7 @@ std::string shapes_and_torch(const Folder& folder) {
 
 std::string row_ops_and_peers(const Folder& folder) {
     return python(
-        folder,
+        folder_of_peers(folder),
         "Beside torch, what `torch.compile` makes of it, and Liger Kernel, called from Python, 1 GiB of normal data: "
         "above 1 ours are faster. With gradients: forward and backward, of norms with those of scale and shift.",
         [](const PythonRun& run) {
