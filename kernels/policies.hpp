@@ -151,7 +151,8 @@ inline constexpr std::uint64_t part_threads = 1u << 18, exact_part_threads = 1u 
                                most_part_threads_of_scale = 1u << 19, rows_for_more_part_threads = 512;
 /// Elements of the parts that are added to one sum.
 inline constexpr std::uint64_t longest_exact_sum = 1u << 15;
-/// Blocks of 256 threads a multiprocessor; the second of moments and of products of doubles.
+/// Blocks of 256 threads a multiprocessor; the second of moments and of products of doubles, the
+/// third of the gradients of scale and shift.
 inline constexpr int exact_columns = 4, exact_columns_of_more = 3, scale_gradient_blocks = 2;
 /// Large groups, joined from their work items by a block each, of so many a multiprocessor.
 inline constexpr int large_group_threads = 512;

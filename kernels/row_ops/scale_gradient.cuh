@@ -59,11 +59,12 @@ struct ElementsOf<V, ScaleTerms<T>> {
 template <class V, class T>
 struct ThreadSum<V, ScaleTerms<T>> {
     using Input = Terms<V, ScaleTerms<T>>;
-    using BinsOf = TermBins<V, transforms::Element, spec::ExactWindow<double, 2, 5>>;
+    using Plain = ThreadSum<V, transforms::Element>; ///< of such terms in memory: with the same windows
+    using BinsOf = typename Plain::BinsOf;
     template <int Columns>
     using BinsOfColumns = BinsOf;
     static constexpr int blocks = policy::scale_gradient_blocks, maximum_columns = fp::has_16_bits<T> ? 4 : 2,
-                         minimum_columns = 2, room_above = fp::is_f64<T> ? 10 : 16;
+                         minimum_columns = 2;
     static constexpr int rows = fp::is_f64<T> ? 8 : 16,
                          per_vector = 16 / static_cast<int>(sizeof(V)); ///< at once; of 16 bytes
 
@@ -131,7 +132,7 @@ struct ThreadSum<V, ScaleTerms<T>> {
         __builtin_memcpy(&v, values, sizeof v);
         Element<V>::look(range, v);
     }
-    /// Adds the rows of a part, to all bins or, of scale alone, to every other one.
+    /// Adds the rows of a part: to all bins, or, where only scale is wanted, to every other one.
     template <int Step, int Columns>
     static __device__ __forceinline__ void add_rows(ScaleTermsAt<T> p, const Parts::Place& at, Range (&range)[2],
                                                     BinsOf (&bins)[Columns]) {
@@ -183,7 +184,7 @@ struct ThreadSum<V, ScaleTerms<T>> {
 #pragma unroll
         for (int s = 0; s < 2; ++s) {
             const Exponents e = exponents_between<V>(range[s].largest, range[s].smallest_less_one);
-            if ((s == 0 || both) && (!e.finite() || !bins[s].move_to(e, e, room_above))) return false;
+            if ((s == 0 || both) && (!e.finite() || !bins[s].move_to(e, e, Plain::room_above))) return false;
 #pragma unroll
             for (int c = s + 2; c < Columns; c += 2)
                 bins[c].set_window(bins[s].window());
@@ -214,10 +215,8 @@ Status launch_scale_gradient(const RowPlan& plan, const RowArrays& arrays, void*
                                        arrays.shift_gradient,
                                        centred};
     const std::uint64_t columns = 2 * r.n;
-    exact::Finish finish;
-    finish.out = arrays.scale_gradient;
-    finish.output = plan.output();
-    finish.bytes = static_cast<std::uint32_t>(size_of(plan.output()));
+    const exact::Finish finish{arrays.scale_gradient, plan.output(), Finalize::sum,
+                               static_cast<std::uint32_t>(size_of(plan.output()))};
     return ExactGroupLaunch<Input>{Input(terms, terms, r.rows, columns), stream,
                                    detail::route_of(detail::sums_of(plan)).device}
         .reduce_by_threads({columns, r.rows, 1, columns, nullptr}, exact_scale_layout(r), finish, 0, workspace);

@@ -18,8 +18,8 @@ namespace detreduce {
 [[nodiscard]] constexpr bool is_norm_gradient(RowOp op) {
     return op == RowOp::layernorm_gradient || op == RowOp::rmsnorm_gradient;
 }
-/// Of the gradients of a norm: are those with respect to scale and shift sums whose terms are made
-/// as they are added up, so that there is no plan for them?
+/// Does one kernel make and add up the terms of the gradients with respect to scale and shift? Then
+/// there are no plans for their sums.
 [[nodiscard]] constexpr bool adds_made_terms(const RowRequest& r) {
     return r.parameters && r.method == Method::exact && r.device.backend == Backend::cuda && r.rows > 0 && r.n > 0 &&
            r.n <= max_groups / 2 && r.rows <= max_extent / 2 / r.n; // they are sums of twice as many columns

@@ -86,7 +86,8 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     return exact::with_map(r.op, words);
 }
 
-/// For columns, of elements read from a `dtype`, in `most` threads where there is much to do.
+/// For columns whose elements are read as `dtype`. Where there is much to do they take up to `most`
+/// threads.
 [[nodiscard]] inline PartLayout exact_part_layout(const Request& r, DType dtype, std::uint64_t most) {
     std::uint64_t threads = size_of(dtype) > 2 ? policy::exact_part_threads : policy::part_threads;
     while (threads < most && r.n * r.groups >= 2 * threads * policy::rows_for_more_part_threads)

@@ -48,6 +48,7 @@ template <class T, class Map>
 struct ElementsOf {
     using Pointer = const T*;
 };
+/// p, so many elements of its group further on.
 template <class T>
 [[nodiscard]] __device__ __forceinline__ const T* moved(const T* p, std::uint64_t elements, std::uint64_t step) {
     return p + elements * step;
