@@ -10,8 +10,8 @@
 namespace detreduce::cuda {
 namespace exact {
 
-/// An element of a matrix that is nowhere: of column 2j the terms of scale in column j of the rows,
-/// of column 2j + 1 what upstream has there.
+/// An element of a matrix that no array holds. Column 2j has the terms of scale of column j of the
+/// rows, column 2j + 1 its elements of upstream.
 template <class T>
 struct ScaleTermsAt {
     using V = fp::Arithmetic<T>;
@@ -151,7 +151,7 @@ struct ThreadSum<V, ScaleTerms<T>> {
                 for (int c = 0; c < Columns; c += Step)
                     look(range[c % 2], v[c]);
 #pragma unroll
-                for (int i = 0; i < per_vector; ++i) { // one of each: what is added to one of them waits for the last
+                for (int i = 0; i < per_vector; ++i) { // one to each: additions to the same bins wait for each other
 #pragma unroll
                     for (int c = 0; c < Columns; c += Step)
                         bins[c].values.add(static_cast<double>(v[c][i]));

@@ -297,7 +297,7 @@ std::string python(const Folder& folder, const char* about, const MakeTable& tab
 
 constexpr const char* peers_file = "peers.json";
 
-/// This one, or the first beside it that has them.
+/// The folder with peers.json: this one, or the first beside it that has it.
 Folder folder_of_peers(const Folder& folder) {
     if (folder.has(peers_file)) return folder;
     for (const Folder& other : folder.all_beside())

@@ -152,7 +152,7 @@ struct ThreadSum {
 
     static constexpr int blocks =
         Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more : policy::exact_columns;
-    /// Neighbouring columns of a thread: as many as it can have, or as few as it must.
+    /// Neighbouring columns of a thread: the larger number where takes_most() says so.
     static constexpr int maximum_columns = can_pair ? 2 : 1, minimum_columns = 1;
     [[nodiscard]] static bool takes_most(const Input& input, std::uint64_t groups, std::uint64_t stride) {
         return stride == 1 && groups % 2 == 0 && input.step % 2 == 0 && Input::template is_aligned<4>(input.x);
