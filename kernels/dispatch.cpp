@@ -9,7 +9,8 @@
 #include "multiset/launch.hpp"
 #include "plan_parts.hpp"
 #include "state_form.hpp"
-#include "widen/widen.hpp"
+#include "f8/bytes.hpp"
+#include "f8/widen.hpp"
 
 namespace detreduce::cuda {
 namespace {
@@ -55,6 +56,7 @@ Status enqueue(const Plan& plan, const Inputs& in, void* out, void* workspace, S
     const detail::Route& route = route_of(plan);
     if (route.engine == Engine::zeros)
         return from_cuda("cudaMemsetAsync", cudaMemsetAsync(out, 0, plan.groups() * detail::group_bytes(plan), stream));
+    if (route.bytes) return launch_bytes({plan, in, out, workspace, stream});
     if (has_8_bits(plan.request().dtype)) {
         char* const memory = static_cast<char*>(workspace) + plan.workspace_bytes() - widened_bytes(plan.request());
         Inputs wide = in;

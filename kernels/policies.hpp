@@ -165,6 +165,16 @@ inline constexpr std::uint64_t exact_batch_bytes = 8192;
 /// Blocks a multiprocessor that round states.
 inline constexpr std::uint64_t finish_blocks = 16;
 
+/// Elements of 8 bits as they are (f8/bytes.cu): loads of 16 bytes of a thread, and what a warp
+/// loads at once. As many parts of rows as there are warps, unless they would be so short; none is
+/// so long that what a thread keeps of it does not fit. Of shorter rows a warp has too little.
+inline constexpr Kernel bytes{256, 4};
+inline constexpr int byte_loads = 4;
+inline constexpr std::uint32_t byte_batch = byte_loads * 512, shortest_byte_part = 4 * byte_batch,
+                               longest_byte_part = 1u << 26;
+inline constexpr std::uint64_t shortest_byte_row = 256, warps_of_bytes = 2 * bytes.threads / 32 * bytes.blocks,
+                               most_byte_blocks = 1u << 20;
+
 // ---- Row ops, losses, lists ---------------------------------------------------------------------
 
 /// Blocks of 256 threads, or as many threads in smaller ones. softmax f32 .86 to 1.00 of a copy

@@ -14,7 +14,8 @@
 #include "plan_parts.hpp"
 #include "sequence/launch.hpp"
 #include "policies.hpp"
-#include "widen/widen.hpp"
+#include "f8/bytes.hpp"
+#include "f8/widen.hpp"
 
 namespace detreduce::cuda {
 namespace {
@@ -238,8 +239,12 @@ Status prepare(Request& request, Route& route) noexcept {
         Request wide = detail::PlanParts::in_f16(request);
         const Status bad = prepare(wide, route);
         request.device = wide.device;
-        if (bad.ok() && route.engine != Engine::zeros)
+        route.bytes = bad.ok() && reduces_bytes(request, route);
+        if (route.bytes) {
+            route.workspace_bytes = ByteParts(request, route.device).workspace_bytes(request);
+        } else if (bad.ok() && route.engine != Engine::zeros) {
             route.workspace_bytes = (route.workspace_bytes + 255) / 256 * 256 + widened_bytes(request);
+        }
         return bad;
     }
     const Launch asked = route.launch;

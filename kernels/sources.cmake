@@ -19,10 +19,11 @@ target_sources(${detreduce_kernels} PRIVATE
   ${detreduce_kernels_dir}/tensors/clip.cu
   ${detreduce_kernels_dir}/tensors/fingerprint.cu
   ${detreduce_kernels_dir}/tensors/upload.cu
-  ${detreduce_kernels_dir}/widen/widen.cu)
+  ${detreduce_kernels_dir}/f8/bytes.cu
+  ${detreduce_kernels_dir}/f8/widen.cu)
 
-# f16=float16 and so on: the dtypes that have kernels (those of 8 bits are widened first, by
-# widen/), and the C++ type of each.
+# f16=float16 and so on: the dtypes that have kernels (those of 8 bits are f8/'s), and the C++ type
+# of each.
 set(detreduce_format "${PROJECT_SOURCE_DIR}/lib/include/detreduce/fp/format.hpp")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${detreduce_format}")
 file(READ "${detreduce_format}" detreduce_dtypes)

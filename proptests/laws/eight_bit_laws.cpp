@@ -2,6 +2,7 @@
 // order (lib/SPEC.md, section 1), so that results are those of the same numbers in f16; which has
 // laws of its own.
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -15,15 +16,34 @@
 namespace detreduce::proptests {
 namespace {
 
-/// Any bits; numbers alone; small numbers alone; few different ones, with zeros of both signs.
+/// Any bits; numbers alone; small numbers alone; few different ones, with zeros of both signs;
+/// numbers of a middle size, and one in eight of the smallest.
 template <class T>
 std::vector<T> eight_bits(std::size_t n, std::uint64_t seed) {
     std::vector<T> x(n);
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint64_t word = accuracy::hash(seed, i);
-        const auto bits = static_cast<std::uint8_t>(seed % 4 == 2 ? word & 0x9f : seed % 4 == 3 ? word & 0x84 : word);
+        const auto bits =
+            static_cast<std::uint8_t>(seed % 5 == 4   ? (word >> 8) % 8 == 0 ? word & 0x87 : (word & 0x8f) | 0x50
+                                      : seed % 4 == 2 ? word & 0x9f
+                                      : seed % 4 == 3 ? word & 0x84
+                                                      : word);
         x[i] = T::from_bits(bits);
         if (seed % 4 == 1 && !fp::is_finite(x[i])) x[i] = fp::from_bits<T>(fp::Format<T>::largest);
+    }
+    return x;
+}
+/// −0 everywhere but in one place; or ones, with infinities (of e4m3 NaN) of one sign or of both in
+/// a few.
+template <class T>
+std::vector<T> with_specials(std::size_t n, std::uint64_t seed) {
+    using F = fp::Format<T>;
+    const unsigned which = seed % 5;
+    std::vector<T> x(n, which < 2 ? T::from_bits(F::sign) : T(1.0f));
+    for (std::size_t i = accuracy::hash(seed, n) % n; i < n; i += n / 3 + 1) {
+        const unsigned sign = which == 2 ? 0 : which == 3 ? F::sign : i % 2 * F::sign;
+        if (which == 1) x[i] = T(0.0f);
+        if (which > 1) x[i] = T::from_bits(static_cast<std::uint8_t>(sign | (F::largest + 1u)));
     }
     return x;
 }
@@ -141,6 +161,35 @@ TEMPLATE_TEST_CASE("8 bits: the bits are those of the naive evaluation of SPEC.m
             REQUIRE(same_bits(TestBackend::reduce<T>(all, method, draw), reference::sum<T>(all, method)));
             REQUIRE(same_bits(TestBackend::reduce<float>(all, method, draw), reference::sum<float>(all, method)));
             REQUIRE(same_bits(TestBackend::reduce<float16>(all, method, draw), reference::sum<float16>(all, method)));
+        }
+    }
+}
+
+/// Rows of which a warp has several, wherever they begin; long rows and arrays, which are cut into
+/// parts.
+TEMPLATE_TEST_CASE("8 bits: many rows and long arrays have the bits of the same numbers in f16", "[laws][8][sanitizer]",
+                   float8_e4m3, float8_e5m2) {
+    using T = TestType;
+    if (!is_offered({.n = 1})) return skipped(not_here);
+    std::uint64_t seed = 0;
+    for (const auto& [n, groups, gap] :
+         {std::array<std::uint64_t, 3>{257, 300, 1}, {4096, 60, 0}, {400'003, 1, 0}, {70'001, 3, 6}}) {
+        for (int repeat = 0; repeat < 10; ++repeat) {
+            const std::uint64_t extent = (n + gap) * groups;
+            const auto x = ++seed % 10 < 5 ? eight_bits<T>(extent, seed) : with_specials<T>(extent, seed);
+            const Request r{.shape = groups == 1 ? Shape::flat : Shape::rows,
+                            .n = n,
+                            .groups = groups,
+                            .stride = groups == 1 ? 0 : n + gap};
+            Draw draw{.offset = static_cast<unsigned>(3 * repeat)};
+            if (TestBackend::kind == Backend::cuda) draw.launch.grid = static_cast<std::uint32_t>(repeat % 3);
+            for (const Op op : {Op::sum, Op::mean, Op::asum, Op::sumsq, Op::nrm2, Op::max, Op::minmax, Op::nrminf}) {
+                Request one = r;
+                one.op = op;
+                one.nan = seed % 2 != 0 && info(op).kind == Kind::order ? NanPolicy::ignore : NanPolicy::propagate;
+                INFO(name(op) << " n " << n << " seed " << seed);
+                REQUIRE(as_in_f16<double>(one, x, x, {}, draw));
+            }
         }
     }
 }

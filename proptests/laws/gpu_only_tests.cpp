@@ -1,6 +1,8 @@
 // What only a GPU can get wrong: streams, graphs, allocation order, sizes beyond 2^32, and
 // agreement with the CPU.
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include <detreduce/accuracy/generators.hpp>
 #include <spec_reference.hpp>
@@ -260,6 +262,40 @@ TEMPLATE_TEST_CASE("more than 2^32 elements", "[gpu][large]", bfloat16, float) {
     REQUIRE(cuda::round(d_state, DType::f64, output.data()).ok());
     REQUIRE(download_bits<double>(output.data()) == fp::to_bits(input.template expected<double>(Method::exact)));
     REQUIRE(download<ExactState>(d_state).count() == static_cast<std::int64_t>(input.n));
+}
+
+TEMPLATE_TEST_CASE("more than 2^32 elements of 8 bits", "[gpu][large]", float8_e4m3, float8_e5m2) {
+    using T = TestType;
+    constexpr std::size_t size = std::size_t{1} << 20, n = (std::size_t{1} << 32) + 12345;
+    std::size_t free_bytes = 0, total_bytes = 0;
+    CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    if (free_bytes < n + (std::size_t{1} << 30)) return skipped("this needs 5 GiB of device memory");
+    std::vector<T> block(size);
+    double most = 0;
+    std::int64_t sum = 0, squares = 0; // in units of 2^-4 and 2^-8
+    for (std::size_t i = 0; i < size; ++i) {
+        block[i] = T((static_cast<float>(accuracy::hash(5, i) % 64) - 32.0f) / 16);
+        const auto here = static_cast<std::int64_t>((n - i + size - 1) / size),
+                   units = static_cast<std::int64_t>(double(block[i]) * 16);
+        most = std::max(most, double(block[i]));
+        sum += here * units;
+        squares += here * units * units;
+    }
+    const DeviceBuffer x(n), output(sizeof(double));
+    const auto on_device = upload(block);
+    for (std::size_t i = 0; i < n; i += size)
+        CUDA_CHECK(cudaMemcpy(x.data() + i, on_device->data(), std::min(size, n - i), cudaMemcpyDeviceToDevice));
+    const auto result = [&](Op op) {
+        const Plan plan = make_plan({.op = op, .dtype = dtype_of<T>, .output = DType::f64, .n = n});
+        REQUIRE(plan.status().ok());
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        REQUIRE(run(plan, {x.data()}, output.data(), workspace.data(), nullptr).ok());
+        REQUIRE(workspace.guards_intact());
+        return fp::from_bits<double>(download_bits<double>(output.data()));
+    };
+    CHECK(result(Op::sum) == static_cast<double>(sum) / 16);
+    CHECK(result(Op::sumsq) == static_cast<double>(squares) / 256);
+    CHECK(result(Op::max) == most);
 }
 
 } // namespace detreduce::proptests

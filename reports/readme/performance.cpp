@@ -295,19 +295,29 @@ std::string python(const Folder& folder, const char* about, const MakeTable& tab
            markdown(table(run));
 }
 
-constexpr const char* peers_file = "peers.json";
-
-/// The folder with peers.json: this one, or the first beside it that has it.
-Folder folder_of_peers(const Folder& folder) {
-    if (folder.has(peers_file)) return folder;
+/// The folder with a file: this one, or the first beside it that has it.
+Folder folder_with(const char* file, const Folder& folder) {
+    if (folder.has(file)) return folder;
     for (const Folder& other : folder.all_beside())
-        if (other.has(peers_file)) return other;
+        if (other.has(file)) return other;
     return folder;
 }
 
+// In two tables: of flat arrays, and of rows and columns.
+std::string eight_bits(const Folder& all) {
+    const char *const file = "f8.csv", *const of_shapes = "f8_shapes.csv";
+    const Folder folder = folder_with(file, all);
+    return "Elements of 8 bits. Those of sums and norms by `exact`, and of ops that compare, flat or in rows of 256 "
+           "or more, are read as they are; others are converted to f16 first.\n" +
+           folder.from(file) + markdown(ops_table(folder.rows(file), code)) + "\n" + folder.from(of_shapes) +
+           markdown(shapes_table(folder.rows(of_shapes), code));
+}
+
+constexpr const char* peers_file = "peers.json";
+
 std::string shapes_and_torch(const Folder& folder) {
     return python(
-        folder_of_peers(folder),
+        folder_with(peers_file, folder),
         "Beside torch, both called from Python, 4 GiB of normal data: above 1 ours are faster. Ops that compare or "
         "count are the same by every method. torch 2.11 is not asked for products of 2³¹ elements: it writes outside "
         "its results.",
@@ -319,7 +329,7 @@ std::string shapes_and_torch(const Folder& folder) {
 
 std::string row_ops_and_peers(const Folder& folder) {
     return python(
-        folder_of_peers(folder),
+        folder_with(peers_file, folder),
         "Beside torch, what `torch.compile` makes of it, and Liger Kernel, called from Python, 1 GiB of normal data: "
         "above 1 ours are faster. With gradients: forward and backward, of norms with those of scale and shift.",
         [](const PythonRun& run) {
@@ -459,6 +469,7 @@ const std::map<std::string, std::string (*)(const Folder&)> tables{
     {"cpu-sums", cpu_sums},
     {"data", data},
     {"edges", edges},
+    {"eight-bits", eight_bits},
     {"gpus", gpus},
     {"ladder", ladder},
     {"ops", ops},

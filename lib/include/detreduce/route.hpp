@@ -47,6 +47,7 @@ struct Route {
     Engine engine = Engine::zeros;
     Scope scope = Scope::grid;
     bool computed = false; ///< the terms are computed by a function of the caller's, or of a loss
+    bool bytes = false;    ///< on a GPU elements of 8 bits are read as they are, and not converted first
     Launch launch = {};
     std::size_t workspace_bytes = 0;
     DeviceTraits device = {};

@@ -53,6 +53,13 @@ template <class T>
     return std::uint32_t{f16_of_f32(high)} << 16 | f16_of_f32(low);
 }
 
+[[nodiscard]] inline std::uint32_t both_f16_of_e4m3(std::uint16_t pair) {
+    const auto half = [&](int shift) -> std::uint32_t {
+        return f16_of_f32(fp::widen(float8_e4m3::from_bits(static_cast<std::uint8_t>(pair >> shift))));
+    };
+    return half(8) << 16 | half(0);
+}
+
 template <class T, class F>
 [[nodiscard]] std::uint32_t of_both(std::uint32_t a, std::uint32_t b, const F& f) {
     return by_halves<std::uint16_t>([&](auto x, auto y) { return f(T::from_bits(x), T::from_bits(y)); }, a, b);

@@ -1,9 +1,7 @@
-#include <detreduce/fp/convert.hpp>
-
+#include "f8/f16_of_bytes.cuh"
 #include "for_each.cuh"
-#include "platform/half.cuh"
 #include "sources/load.cuh"
-#include "widen/widen.hpp"
+#include "f8/widen.hpp"
 
 namespace detreduce::cuda {
 namespace {
@@ -24,19 +22,6 @@ Extent extent_of(const Request& r) {
 
 std::size_t bytes_of_one(const Request& r) {
     return (extent_of(r).elements() * sizeof(float16) + 255) / 256 * 256;
-}
-
-/// The bits of an f16. A number of `f8e4m3` is 2^120 times that of binary32 with its bits, also if
-/// it is subnormal: fp::widen() in fewer instructions.
-[[nodiscard]] __device__ __forceinline__ std::uint16_t f16_bits(float8_e4m3 x) {
-    using F = fp::Format<float8_e4m3>;
-    const std::uint32_t magnitude = fp::magnitude_bits(x), sign = x.bits ^ magnitude;
-    const float up = fp::from_bits<float>(static_cast<std::uint32_t>(2 * 127 - F::bias) << 23),
-                value = __uint_as_float(sign << (32 - F::bits) | magnitude << (24 - F::precision)) * up;
-    return magnitude > F::largest ? fp::Format<float16>::canonical_nan : f16_of_f32(value);
-}
-[[nodiscard]] __device__ __forceinline__ std::uint16_t f16_bits(float8_e5m2 x) {
-    return static_cast<std::uint16_t>(x.bits << 8);
 }
 
 /// Sixteen elements at a time, of one row and where 16 bytes begin read at once, and written so;
@@ -65,10 +50,12 @@ struct Widen {
                 }
             }
         }
-        Pack<float16, each> wide;
+        const auto words = __builtin_bit_cast(Pack<std::uint32_t, each / 4>, items);
+        Pack<std::uint32_t, each / 2> halves;
 #pragma unroll
-        for (int k = 0; k < each; ++k)
-            wide.v[k] = float16::from_bits(f16_bits(items.v[k]));
+        for (int k = 0; k < each / 2; ++k)
+            halves.v[k] = both_f16_of<T>(words.v[k / 2], k % 2);
+        const auto wide = __builtin_bit_cast(Pack<float16, each>, halves);
         if (here == each) {
             *reinterpret_cast<Pack<float16, each>*>(to + i) = wide; // `to` is aligned to 256 bytes
         } else {
