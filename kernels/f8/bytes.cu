@@ -43,6 +43,7 @@ struct Sums {
     /// Squares of e5m2 have 64 bits. Of magnitudes below 2^7, and of those from 2^-5 on, 64 are
     /// added up in 52.
     static constexpr bool wide = squares && F::has_inf;
+    static constexpr int blocks = wide ? 3 : policy::bytes.blocks; ///< on a multiprocessor: as registers suffice
     static constexpr std::uint32_t limit = wide ? (F::bias + 7) << (F::precision - 1) : F::largest + 1,
                                    large = (F::bias - 5) << (F::precision - 1);
     static constexpr int unit_of_large = 2 * (-5 - (F::precision - 1));
@@ -65,7 +66,6 @@ struct Sums {
     };
 
     [[nodiscard]] __device__ __forceinline__ Total start() const { return {}; }
-
     /// 16 bytes with this one, and with −0 or magnitudes of 0 behind it.
     [[nodiscard]] __device__ __forceinline__ uint4 only(std::uint8_t byte) const {
         constexpr std::uint32_t zeros = Which == Transform::element ? signs : 0;
@@ -212,7 +212,7 @@ template <class A>
 struct Extremes {
     using T = typename A::Type;
     using Key = typename spec::KeyMap<T>::Key;
-    static constexpr int views = A::values;
+    static constexpr int views = A::values, blocks = policy::bytes.blocks;
 
     A accumulator;
     multiset::Results results;
@@ -333,7 +333,7 @@ template <class Op>
 }
 
 template <class Op>
-__global__ void __launch_bounds__(policy::bytes.threads, policy::bytes.blocks)
+__global__ void __launch_bounds__(policy::bytes.threads, Op::blocks)
     bytes_kernel(const __grid_constant__ Op op, const __grid_constant__ Bytes bytes) {
     const std::uint32_t lane = threadIdx.x % warp_size, block_warps = blockDim.x / warp_size;
     const std::uint64_t warp = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / warp_size,
