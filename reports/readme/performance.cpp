@@ -307,8 +307,8 @@ Folder folder_with(const char* file, const Folder& folder) {
 std::string eight_bits(const Folder& all) {
     const char *const file = "f8.csv", *const of_shapes = "f8_shapes.csv";
     const Folder folder = folder_with(file, all);
-    return "Elements of 8 bits. Those of sums and norms by `exact`, and of ops that compare, flat or in rows of 256 "
-           "or more, are read as they are; others are converted to f16 first.\n" +
+    return "Elements of 8 bits. Flat or in rows of 256 or more those of sums and norms by `exact`, and of `min`, "
+           "`max`, `nrminf` and `minmax`, are read as they are; others are converted to f16 first.\n" +
            folder.from(file) + markdown(ops_table(folder.rows(file), code)) + "\n" + folder.from(of_shapes) +
            markdown(shapes_table(folder.rows(of_shapes), code));
 }
