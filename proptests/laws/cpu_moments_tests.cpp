@@ -102,8 +102,9 @@ TEST_CASE("moments: exact sums of more than 2^32 elements", "[moments]") {
                 for (const bool root : {false, true}) {
                     exact::VarianceRoom<> room;
                     const double result = exact::rounded<double>(exact::Outcome::of(exact::variance(
-                        {sum, exact::lowest_exponent, sum}, {0, exact::limbs},
-                        {squares, exact::lowest_exponent, squares}, {0, exact::limbs}, n, ddof, root, room)));
+                        exact::magnitude_of({sum, exact::lowest_exponent, sum}, 0, exact::limbs, room.sum),
+                        exact::magnitude_of({squares, exact::lowest_exponent, squares}, 0, exact::limbs, room.squares),
+                        n, ddof, root, room)));
                     const cpp_int total = cpp_int(first) + second;
                     cpp_int bits, rest;
                     divide_qr(cpp_int(cpp_int(cpp_int(a * first + b * second) * n - total * total) << 400u),
@@ -156,17 +157,18 @@ TEMPLATE_TEST_CASE("moments: groups of as many elements are merged without a div
 /// n·Σx² has up to two limbs more than Σx²; the second of them only where there are more than 2^32
 /// elements.
 TEST_CASE("moments: the variance of 2^40 elements from its sums", "[moments]") {
+    namespace exact = acc::exact;
     constexpr std::uint64_t n = std::uint64_t{1} << 40;
     constexpr std::int64_t odd = (std::int64_t{1} << 53) - 1;
-    static acc::exact::VarianceRoom<> room;
+    static exact::VarianceRoom<> room;
     for (int k = 0; k < 64; ++k) {
-        acc::exact::Word squares[acc::exact::product_limbs] = {}, sum[acc::exact::limbs] = {};
-        acc::exact::deposit(squares, odd, acc::exact::lowest_exponent + k);
-        const acc::exact::Leading variance =
-            acc::exact::variance({sum, acc::exact::lowest_exponent, nullptr}, {0, acc::exact::limbs},
-                                 {squares, -64, nullptr}, {0, acc::exact::product_limbs}, n, 0, false, room);
+        exact::Word squares[exact::product_limbs] = {}, sum[exact::limbs] = {};
+        exact::deposit(squares, odd, exact::lowest_exponent + k);
+        const exact::Leading variance = exact::variance(
+            exact::magnitude_of({sum, exact::lowest_exponent, nullptr}, 0, exact::limbs, room.sum),
+            exact::magnitude_of({squares, -64, nullptr}, 0, exact::product_limbs, room.squares), n, 0, false, room);
         INFO("k " << k);
-        REQUIRE(acc::exact::rounded<double>(acc::exact::Outcome::of(variance)) ==
+        REQUIRE(exact::rounded<double>(exact::Outcome::of(variance)) ==
                 std::ldexp(static_cast<double>(odd), k - 64 - 40));
     }
 }

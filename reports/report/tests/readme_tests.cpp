@@ -287,6 +287,13 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     CHECK(text_of("shapes-torch").find("| `sum`, rows of 32 | 3.00 |  | 1.50 |  |\n| `argmax`, rows of 32 |") !=
           std::string::npos);
     CHECK(text_of("row-ops-peers").find("| `softmax` with gradients, rows of 9 |  |  | 0.25 |") != std::string::npos);
+    CHECK_THROWS(text_of("eight-bits")); // no f8.csv
+    write("nvidia-h100-x2/f8.csv", cost_csv(timed("mean exact")));
+    write("nvidia-h100-x2/f8_shapes.csv", cost_csv(timed("sum exact rows of 32")));
+    CHECK(text_of("eight-bits").find("| `mean` | 0.750 |\n") != std::string::npos);
+    CHECK(text_of("eight-bits").find("From [f8_shapes.csv](results/nvidia-h100-x2/f8_shapes.csv): Two GPUs") !=
+          std::string::npos);
+    CHECK(text_of("eight-bits").find("| `sum`, rows of 32 | 0.750 |\n") != std::string::npos);
     for (const std::string& name : table_names())
         CHECK_FALSE(text_of(name).empty());
 }

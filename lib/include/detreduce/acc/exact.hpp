@@ -294,10 +294,8 @@ template <int Limbs>
     return {negative, magnitude << lead, unit - lead, false};
 }
 
-/// The leading bits of a number whose limbs but first … last − 1 are zero.
-template <int Limbs>
-[[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Long& number, int first, int last, Scratch<Limbs>& scratch) {
-    const Magnitude m = magnitude_of(number, first, last, scratch);
+/// The leading bits of a magnitude, with its sign.
+[[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Magnitude& m) {
     if (m.last == m.first) return {false, 0, 0, false};
     const int top = m.last - 1, lead = leading_zeros(std::uint64_t{m.limb[top]}) - 32;
     const std::uint64_t next = m.at(top - 4) << lead; // 32 bits that go into the significand, and the rest
@@ -305,6 +303,11 @@ template <int Limbs>
         static_cast<unsigned __int128>(m.at(top) << 32 | m.at(top - 1)) << 64 | (m.at(top - 2) << 32 | m.at(top - 3));
     const bool sticky = static_cast<std::uint32_t>(next) != 0 || m.any_below(top - 4);
     return {m.negative, four << lead | next >> 32, m.lowest + 32 * (top - 3) - lead, sticky};
+}
+/// Those of a number whose limbs but first … last − 1 are zero.
+template <int Limbs>
+[[nodiscard]] DETREDUCE_HD constexpr Leading leading(const Long& number, int first, int last, Scratch<Limbs>& scratch) {
+    return leading(magnitude_of(number, first, last, scratch));
 }
 
 /// The largest integer whose square is at most x, 2^126 ≤ x.
@@ -326,17 +329,40 @@ template <int Limbs>
     return r;
 }
 
-/// 64 bits behind `rest`, which is below count, over count < 2^63; `rest` is what remains. A count
-/// of 32 bits takes two divisions, a larger one, which is seldom, one bit after the other: little
-/// code.
+/// Or zero?
+[[nodiscard]] DETREDUCE_HD constexpr bool is_power_of_two(std::uint64_t n) {
+    return (n & (n - 1)) == 0;
+}
+
+/// What is divided by, 1 ≤ count < 2^63. A GPU divides 64 bits in 500 cycles, and multiplies by
+/// the reciprocal in 50.
+struct Divisor {
+    std::uint64_t count, reciprocal; ///< ⌊(2^64 − 1) / count⌋
+
+    DETREDUCE_HD constexpr Divisor(std::uint64_t n) : count(n), reciprocal(~std::uint64_t{0} / n) {}
+    /// What count goes into x, and leaves of it: the product falls short by 2 at most.
+    [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t divide(std::uint64_t& x) const {
+        auto quotient = static_cast<std::uint64_t>(static_cast<unsigned __int128>(x) * reciprocal >> 64);
+        x -= quotient * count;
+        for (int i = 0; i < 2; ++i) {
+            quotient += x >= count ? 1 : 0;
+            x -= x >= count ? count : 0;
+        }
+        return quotient;
+    }
+};
+
+/// 64 bits behind `rest`, which is below the count, over it; `rest` is what remains. A count of 32
+/// bits takes two divisions, a larger one, which is seldom, one bit after the other: little code.
 [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t divide_step(std::uint64_t& rest, std::uint64_t limb,
-                                                               std::uint64_t count) {
+                                                               const Divisor& divisor) {
+    const std::uint64_t count = divisor.count;
     std::uint64_t quotient = 0;
     if (count >> 32 == 0) {
-        const std::uint64_t high = rest << 32 | limb >> 32, q_high = high / count;
-        const std::uint64_t low = (high - q_high * count) << 32 | (limb & 0xffffffffu), q_low = low / count;
-        rest = low - q_low * count;
-        return q_high << 32 | q_low;
+        rest = rest << 32 | limb >> 32;
+        quotient = divisor.divide(rest) << 32;
+        rest = rest << 32 | (limb & 0xffffffffu);
+        return quotient | divisor.divide(rest);
     }
     DETREDUCE_UNROLL(1)
     for (int bit = 63; bit >= 0; --bit) {
@@ -352,15 +378,15 @@ template <int Limbs>
 /// The leading bits of the number over `count`, or of its square root: the limbs below only ever
 /// add to the stickiness.
 [[nodiscard]] DETREDUCE_HD Leading ended(Leading a, Finalize finalize, std::uint64_t count) {
-    if (finalize == Finalize::mean && (count & (count - 1)) == 0) { // which takes no division
-        for (; count > 1; count >>= 1)
-            --a.exponent;
+    if (finalize == Finalize::mean && is_power_of_two(count)) { // which takes no division
+        if (count > 0) a.exponent -= 63 - leading_zeros(count);
     } else if (finalize == Finalize::mean) {
+        const Divisor divisor(count);
         std::uint64_t rest = 0;
         unsigned __int128 quotient = 0;
         DETREDUCE_UNROLL(1)
         for (int i = 0; i < 2; ++i) {
-            quotient = quotient << 64 | divide_step(rest, static_cast<std::uint64_t>(a.significand >> 64), count);
+            quotient = quotient << 64 | divide_step(rest, static_cast<std::uint64_t>(a.significand >> 64), divisor);
             a.significand <<= 64;
         }
         a.sticky = a.sticky || rest != 0;
@@ -416,19 +442,25 @@ struct Outcome {
     return Outcome::signed_of(Outcome::Kind::infinity, down);
 }
 
-/// The sum, which Outcome::finalized() finalizes. All limbs but first … last − 1 must be zero. Not
-/// for roots of what is below zero.
+/// The sum, which Outcome::finalized() finalizes, from what was counted and its leading
+/// bits. Not for roots of what is below zero.
+template <class LeadingOf>
+[[nodiscard]] DETREDUCE_HD constexpr Outcome sum_outcome(const Word* counters, Finalize finalize,
+                                                         const LeadingOf& leading_of) {
+    if (has_special(counters)) return special_outcome(counters);
+    // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
+    if (finalize == Finalize::mean && counters[elements] == 0) return {};
+    const Leading a = leading_of();
+    if (a.significand == 0)
+        return Outcome::signed_of(Outcome::Kind::zero,
+                                  counters[elements] > 0 && counters[elements] == counters[negative_zeros]);
+    return Outcome::of(a);
+}
+/// All limbs but first … last − 1 must be zero.
 template <int Limbs>
 [[nodiscard]] DETREDUCE_HD constexpr Outcome sum_outcome(const Long& number, int first, int last, Finalize finalize,
                                                          Scratch<Limbs>& scratch) {
-    const Word* const w = number.counters;
-    if (has_special(w)) return special_outcome(w);
-    // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
-    if (finalize == Finalize::mean && w[elements] == 0) return {};
-    const Leading a = leading(number, first, last, scratch);
-    if (a.significand == 0)
-        return Outcome::signed_of(Outcome::Kind::zero, w[elements] > 0 && w[elements] == w[negative_zeros]);
-    return Outcome::of(a);
+    return sum_outcome(number.counters, finalize, [&] { return leading(number, first, last, scratch); });
 }
 template <int Limbs>
 [[nodiscard]] DETREDUCE_HD Outcome outcome(const Long& number, int first, int last, Finalize finalize,

@@ -43,16 +43,18 @@ struct Wide {
 /// Over count, 1 ≤ count ≤ 2^62. As many bits as the count has are lost at the end, where zeros
 /// stand for them: what they were shows in `sticky` alone.
 DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
+    if (is_power_of_two(count)) {
+        a.exponent -= 63 - leading_zeros(count);
+        return;
+    }
+    const Divisor divisor(count);
     std::uint64_t rest = 0;
     DETREDUCE_UNROLL(1)
     for (int i = 0; i < 4; ++i)
-        a.shift_in(divide_step(rest, a.limb[0], count));
+        a.shift_in(divide_step(rest, a.limb[0], divisor));
     a.sticky = a.sticky || rest != 0;
-    int shift = 0;
-    DETREDUCE_UNROLL(1)
-    for (; shift < 64 && a.limb[0] >> (63 - shift) == 0; ++shift) {
-    }
-    if (shift == 0 || shift == 64) return; // 64: zero
+    const int shift = a.limb[0] != 0 ? leading_zeros(a.limb[0]) : 0; // 0: zero
+    if (shift == 0) return;
     for (int i = 0; i < 4; ++i)
         a.limb[i] = a.limb[i] << shift | (i < 3 ? a.limb[i + 1] >> (64 - shift) : 0);
     a.exponent -= shift;
@@ -79,11 +81,13 @@ DETREDUCE_HD constexpr void divide(Wide& a, std::uint64_t count) {
     DETREDUCE_UNROLL(1)
     for (int k = first; k < last; ++k) {
         column += static_cast<__int128>(low * squares.at(k - squares_at)) + high * squares.at(k - squares_at - 1);
-        const int both = k - sum_at; // i + j of the limbs whose products are in this column
-        const int end = both - sum.first < sum.last - 1 ? both - sum.first : sum.last - 1;
+        const int both = k - sum_at;    // i + j of the limbs whose products are in this column
+        unsigned __int128 products = 0; // of i < j, which are there twice
         DETREDUCE_UNROLL(1)
-        for (int i = both - sum.last + 1 > sum.first ? both - sum.last + 1 : sum.first; i <= end; ++i)
-            column -= std::uint64_t{sum.limb[i]} * sum.limb[both - i];
+        for (int i = both - sum.last + 1 > sum.first ? both - sum.last + 1 : sum.first; 2 * i < both; ++i)
+            products += std::uint64_t{sum.limb[i]} * sum.limb[both - i];
+        const std::uint64_t middle = both % 2 == 0 ? sum.at(both / 2) : 0;
+        column -= static_cast<__int128>(2 * products + middle * middle);
         room[k] = static_cast<std::uint32_t>(column);
         column >>= 32; // rounds down, also below zero
     }
@@ -109,14 +113,11 @@ struct LimbRange {
     int first, last;
 };
 
-/// The leading bits of the variance, or of its root, of n finite elements, from Σx and Σx². Zero
-/// where they are all equal.
+/// The leading bits of the variance, or of its root, of n finite elements, from the magnitudes of
+/// Σx and Σx². Zero where they are all equal.
 template <class Room>
-[[nodiscard]] DETREDUCE_HD Leading variance(const Long& sum, LimbRange in_sum, const Long& squares,
-                                            LimbRange in_squares, std::uint64_t n, std::uint64_t ddof, bool root,
-                                            Room& room) {
-    const Magnitude s = magnitude_of(sum, in_sum.first, in_sum.last, room.sum),
-                    q = magnitude_of(squares, in_squares.first, in_squares.last, room.squares);
+[[nodiscard]] DETREDUCE_HD Leading variance(const Magnitude& s, const Magnitude& q, std::uint64_t n, std::uint64_t ddof,
+                                            bool root, Room& room) {
     if (q.last == q.first) return {}; // only zeros, whose sums may begin anywhere
     Wide wide = leading_wide(difference(s, q, n, room.difference));
     DETREDUCE_UNROLL(1)
@@ -134,12 +135,14 @@ template <class Room>
 [[nodiscard]] DETREDUCE_HD MeanAndVariance mean_and_variance(const Long& sum, LimbRange in_sum, const Long& squares,
                                                              LimbRange in_squares, std::uint64_t n, std::uint64_t ddof,
                                                              bool root, Room& room) {
+    const Magnitude s = magnitude_of(sum, in_sum.first, in_sum.last, room.sum);
     MeanAndVariance m;
     if (ddof < n && (sum.counters == nullptr || !has_special(sum.counters)))
-        m.variance = Outcome::of(variance(sum, in_sum, squares, in_squares, n, ddof, root, room));
-    m.mean = sum.counters == nullptr
-                 ? Outcome::of(leading(sum, in_sum.first, in_sum.last, room.sum)).finalized(Finalize::mean, n)
-                 : outcome(sum, in_sum.first, in_sum.last, Finalize::mean, room.sum);
+        m.variance = Outcome::of(
+            variance(s, magnitude_of(squares, in_squares.first, in_squares.last, room.squares), n, ddof, root, room));
+    const Outcome all = sum.counters == nullptr ? Outcome::of(leading(s))
+                                                : sum_outcome(sum.counters, Finalize::mean, [&] { return leading(s); });
+    m.mean = all.finalized(Finalize::mean, n);
     return m;
 }
 
