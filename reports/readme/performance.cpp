@@ -191,6 +191,10 @@ std::string small_ops(const Folder& folder) {
            folder.from(small_ops_file) + markdown(ops_and_cub_table(folder.rows(small_ops_file), code));
 }
 
+std::string small_ops_beside(const Folder& folder) {
+    return beside(folder, small_ops_file, "Ops on little data", ops_and_cub_table);
+}
+
 std::string shapes(const Folder& folder) {
     return "Groups of the same elements. Many small tensors are fewer bytes, so that their time is given.\n" +
            folder.from(shapes_file) + markdown(shapes_table(folder.rows(shapes_file), code));
@@ -488,6 +492,7 @@ const std::map<std::string, std::string (*)(const Folder&)> tables{
     {"shapes-cub", shapes_and_cub},
     {"shapes-torch", shapes_and_torch},
     {"small-ops", small_ops},
+    {"small-ops-beside", small_ops_beside},
     {"sums", sums},
     {"verified", verified},
 };

@@ -130,6 +130,7 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
     write("xeon-cpu/mpi.txt",
           "Some processor\n\n| by | called as | elapsed, s |\n|---|---|---:|\n| 2 ranks | x | 7.25 |\n");
     CHECK(text_of("ops-beside") == "Ops were measured on no other GPU.\n");
+    CHECK(text_of("small-ops-beside") == "Ops on little data were measured on no other GPU.\n");
     CHECK(text_of("shapes-beside") == "Rows, columns, segments and lists were measured on no other GPU.\n");
     write("nvidia-h100-x2/ops.csv", cost_csv(timed("mean exact")));
     CHECK(text_of("data").find("adversaries.csv") == std::string::npos);
