@@ -166,8 +166,8 @@ inline constexpr std::uint64_t exact_batch_bytes = 8192;
 inline constexpr std::uint64_t finish_blocks = 16;
 
 /// Elements of 8 bits as they are (f8/bytes.cu): loads of 16 bytes of a thread, and what a warp
-/// loads at once. As many parts of rows as there are warps, unless they would be so short; none is
-/// so long that what a thread keeps of it does not fit. Of shorter rows a warp has too little.
+/// loads at once. Parts of rows for all warps, twice, unless they would be so short; none is so
+/// long that what a thread keeps of it does not fit. Of shorter rows a warp has too little.
 inline constexpr Kernel bytes{256, 4};
 inline constexpr int byte_loads = 4;
 inline constexpr std::uint32_t byte_batch = byte_loads * 512, shortest_byte_part = 4 * byte_batch,

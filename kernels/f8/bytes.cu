@@ -47,6 +47,10 @@ struct Sums {
     static constexpr std::uint32_t limit = wide ? (F::bias + 7) << (F::precision - 1) : F::largest + 1,
                                    large = (F::bias - 5) << (F::precision - 1);
     static constexpr int unit_of_large = 2 * (-5 - (F::precision - 1));
+    /// What is kept in two words: 2^21 numbers of this many bits, of a part, fit into the lower
+    /// one, and squares of 2^40 elements of e5m2 into the upper one.
+    static constexpr int split = 41;
+    static constexpr Word lower_bits = (Word{1} << split) - 1;
     static_assert(16 * loads <= 64);
 
     enum Flag : std::uint32_t { other = 1, nan = 2, up = 4, down = 8 }; ///< `other`: than −0
@@ -55,7 +59,7 @@ struct Sums {
     std::uint64_t n;
 
     struct Total {
-        Word low = 0, high = 0; ///< low + 2^32·high
+        Word low = 0, high = 0; ///< low + 2^split·high
         std::uint32_t flags = 0;
 
         __device__ __forceinline__ void add(const Total& more) {
@@ -103,8 +107,8 @@ struct Sums {
 
     // Totals of parts meet in room_words words, which are 0 before.
     __device__ __forceinline__ void put(Word* room, const Total& total) const {
-        exact::atomic_add(room, total.low & 0xffffffff);
-        exact::atomic_add(room + 1, total.high + (total.low >> 32));
+        exact::atomic_add(room, total.low & lower_bits);
+        exact::atomic_add(room + 1, total.high + (total.low >> split));
         atomicOr(reinterpret_cast<std::uint32_t*>(room + 2), total.flags);
     }
     [[nodiscard]] __device__ __forceinline__ Total got(const Word* room) const {
@@ -115,7 +119,7 @@ struct Sums {
     __device__ __forceinline__ void store(std::uint64_t row, const Total& total) const {
         using acc::exact::Outcome;
         const exact::Finish to = finish.moved(row);
-        const __int128 sum = static_cast<__int128>(total.high) * (std::int64_t{1} << 32) + total.low;
+        const __int128 sum = static_cast<__int128>(total.high) * (lower_bits + 1) + total.low;
         const auto word = static_cast<Word>(sum);
         constexpr Word most = Word{1} << 53;
         if (total.flags > other) {
@@ -166,7 +170,7 @@ struct Sums {
     [[nodiscard]] static __device__ __forceinline__ Total in_words(double sum, int in) {
         const int up = moved - in;
         const auto word = static_cast<Word>(sum * power_of_two(up / 2) * power_of_two(up - up / 2));
-        return wide ? Total{word & 0xffffffff, word >> 32, 0} : Total{word, 0, 0};
+        return wide ? Total{word & lower_bits, word >> split, 0} : Total{word, 0, 0};
     }
     /// Where there are numbers beyond the limit, NaN or infinities; with these the sum says
     /// nothing.
@@ -198,11 +202,11 @@ struct Sums {
         }
         total.add(in_words(sum_of(rest), unit));
         const Total of_large = in_words(sum_of(v), unit_of_large);
-        constexpr int up_by = unit_of_large - unit; // less than 32
-        static_assert(!wide || (up_by > 0 && up_by < 32));
-        const Word lower = of_large.low << (up_by & 31); // of 32 bits
-        total.low += lower & 0xffffffff;
-        total.high += (of_large.high << (up_by & 31)) + (lower >> 32);
+        constexpr int up_by = wide ? unit_of_large - unit : 0;
+        static_assert(up_by >= 0 && split + up_by < 63);
+        const Word lower = of_large.low << up_by;
+        total.low += lower & lower_bits;
+        total.high += (of_large.high << up_by) + (lower >> split);
         return total;
     }
 };

@@ -1,6 +1,6 @@
-// Elements of 8 bits on a GPU: they are first converted to f16, which has the same bits of every
-// result (lib/SPEC.md, section 1), in the workspace, and then reduced by the kernels of that. No
-// kernel but one knows them.
+// Elements of 8 bits on a GPU that are not read as they are (bytes.hpp): they are converted to f16,
+// which has the same bits of every result (lib/SPEC.md, section 1), in the workspace, and then
+// reduced by the kernels of that.
 #pragma once
 
 #include <cstddef>

@@ -97,12 +97,12 @@ DETREDUCE_F32_OF_F16(f32_of_high_f16_here, 32, asm volatile(DETREDUCE_HALVES "hi
 }
 #endif
 
-/// Two e4m3 as two f16: exact. NaN becomes 7fff.
+/// Two e4m3 as two f16: exact. NaN becomes NaN.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t both_f16_of_e4m3(std::uint16_t pair) {
     std::uint32_t word;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(word) : "h"(pair));
-#else // the bits of a number 2^8 times as large, also if it is subnormal
+#else // moved, its bits are those of a number 2^8 times smaller, also if it is subnormal
     const std::uint32_t bytes = __byte_perm(pair, 0, 0x1404), magnitude = bytes & 0x7f007f00u;
     const std::uint32_t nan = ((magnitude + 0x01000100u) & 0x80008000u) >> 15;
     asm("mul.f16x2 %0, %1, %2;" : "=r"(word) : "r"((bytes & 0x80008000u) | magnitude >> 1), "r"(0x5c005c00u));

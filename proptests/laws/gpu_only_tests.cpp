@@ -296,6 +296,11 @@ TEMPLATE_TEST_CASE("more than 2^32 elements of 8 bits", "[gpu][large]", float8_e
     CHECK(result(Op::sum) == static_cast<double>(sum) / 16);
     CHECK(result(Op::sumsq) == static_cast<double>(squares) / 256);
     CHECK(result(Op::max) == most);
+    CUDA_CHECK(cudaMemset(x.data(), 0x7b, n)); // the sum of squares has more than 63 bits
+    CUDA_CHECK(cudaDeviceSynchronize());
+    const auto large = static_cast<std::uint64_t>(double(T::from_bits(0x7b)));
+    CHECK(result(Op::sumsq) == static_cast<double>(static_cast<unsigned __int128>(large * large) * n));
+    CHECK(result(Op::asum) == static_cast<double>(large * n));
 }
 
 } // namespace detreduce::proptests

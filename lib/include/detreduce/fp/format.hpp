@@ -9,7 +9,7 @@
 #include <detreduce/fp/half.hpp>
 
 /// X(enumerator and name, name in C, type) of every dtype, in the order of DType: those of row ops,
-/// losses and kernels, and those of 8 bits, which GPUs widen first.
+/// losses and kernels, and those of 8 bits.
 #define DETREDUCE_FORMATS_FROM_16_BITS(X)                                                                              \
     X(f16, F16, float16)                                                                                               \
     X(bf16, BF16, bfloat16)                                                                                            \
