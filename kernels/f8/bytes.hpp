@@ -13,7 +13,7 @@
 
 namespace detreduce::cuda {
 
-/// Is r reduced so? Not where the launch that is asked for is another.
+/// Is r, with this route in f16, reduced so? Not if a state or computed terms are asked for.
 [[nodiscard]] bool reduces_bytes(const Request& r, const detail::Route& route);
 
 /// A warp reduces a row, or, of few rows, one of equal parts of it.

@@ -11,36 +11,19 @@ namespace {
 
 template <class Change>
 detreduce_status loss_with(const Change& change) {
-    detreduce_loss_request r;
-    detreduce_loss_request_init(&r, sizeof r);
-    r.device.backend = DETREDUCE_BACKEND_CPU, r.n = 10;
-    change(r);
-    detreduce_loss_plan plan;
-    const detreduce_status status = detreduce_make_loss_plan(&r, &plan);
-    REQUIRE(detreduce_loss_plan_status(&plan).code == status.code);
-    return status;
+    return status_of(detreduce_loss_request_init, detreduce_make_loss_plan, detreduce_loss_plan_status, change);
 }
 template <class Change>
 detreduce_status rows_with(const Change& change) {
-    detreduce_row_request r;
-    detreduce_row_request_init(&r, sizeof r);
-    r.device.backend = DETREDUCE_BACKEND_CPU, r.n = 10;
-    change(r);
-    detreduce_row_plan plan;
-    const detreduce_status status = detreduce_make_row_plan(&r, &plan);
-    REQUIRE(detreduce_row_plan_status(&plan).code == status.code);
-    return status;
+    return status_of(detreduce_row_request_init, detreduce_make_row_plan, detreduce_row_plan_status, change);
 }
 template <class Change>
 detreduce_status clip_with(const Change& change) {
-    detreduce_clip_request r;
-    detreduce_clip_request_init(&r, sizeof r);
-    r.device.backend = DETREDUCE_BACKEND_CPU, r.n = 10, r.tensors = 2;
-    change(r);
-    detreduce_clip_plan plan;
-    const detreduce_status status = detreduce_make_clip_plan(&r, &plan);
-    REQUIRE(detreduce_clip_plan_status(&plan).code == status.code);
-    return status;
+    return status_of(detreduce_clip_request_init, detreduce_make_clip_plan, detreduce_clip_plan_status,
+                     [&](detreduce_clip_request& r) {
+                         r.tensors = 2;
+                         change(r);
+                     });
 }
 
 } // namespace

@@ -12,6 +12,20 @@ namespace detreduce::proptests {
 inline constexpr detreduce_status_code invalid = DETREDUCE_INVALID_ARGUMENT, unsupported = DETREDUCE_UNSUPPORTED;
 inline constexpr std::int32_t no_words[] = {-1, 99, 255, 256, 65536, INT32_MIN, INT32_MAX};
 
+/// The status of the plan for 10 elements on the CPU, once `change` has been at the request.
+template <class R, class P, class Change>
+detreduce_status status_of(void (*init)(R*, std::size_t), detreduce_status (*make)(const R*, P*),
+                           detreduce_status (*status)(const P*), const Change& change) {
+    R r;
+    init(&r, sizeof r);
+    r.device.backend = DETREDUCE_BACKEND_CPU, r.n = 10;
+    change(r);
+    P plan;
+    const detreduce_status made = make(&r, &plan);
+    REQUIRE(status(&plan).code == made.code);
+    return made;
+}
+
 /// What is wrong with the size, the reserved words and the launch of a request, and with a device.
 template <class R, class With>
 void refuses_what_is_not_initialised(const With& with, std::size_t reserved) {

@@ -156,7 +156,7 @@ class Plan {
     /// products of f64 three, and of variance, stddev and moments one more than of squares. Rows
     /// and segments of more than 32768 elements have as many for each 32768 of them (of variance,
     /// stddev and moments a row has at most 8192 times as many, and all segments 32768 times). On
-    /// CUDA elements of 8 bits take 2 bytes each more, as f16, or, read as they are, 32 a row.
+    /// CUDA elements of 8 bits take 2 bytes each more as f16; read as they are, at most 32 a row.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return route_.workspace_bytes; }
 
     /// The launch that was chosen; a request that asks for it has the same plan. CPU: threads and

@@ -329,7 +329,7 @@ template <int Limbs>
     return r;
 }
 
-/// Or zero?
+/// Is n a power of two, or 0?
 [[nodiscard]] DETREDUCE_HD constexpr bool is_power_of_two(std::uint64_t n) {
     return (n & (n - 1)) == 0;
 }
@@ -340,7 +340,7 @@ struct Divisor {
     std::uint64_t count, reciprocal; ///< ⌊(2^64 − 1) / count⌋
 
     DETREDUCE_HD constexpr Divisor(std::uint64_t n) : count(n), reciprocal(~std::uint64_t{0} / n) {}
-    /// What count goes into x, and leaves of it: the product falls short by 2 at most.
+    /// ⌊x / count⌋; x becomes the rest. The product with the reciprocal is less than 2 too small.
     [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t divide(std::uint64_t& x) const {
         auto quotient = static_cast<std::uint64_t>(static_cast<unsigned __int128>(x) * reciprocal >> 64);
         x -= quotient * count;
