@@ -181,7 +181,8 @@ TEMPLATE_TEST_CASE("8 bits: many rows and long arrays have the bits of the same 
                             .n = n,
                             .groups = groups,
                             .stride = groups == 1 ? 0 : n + gap};
-            Draw draw{.offset = static_cast<unsigned>(3 * repeat)};
+            Draw draw;
+            draw.offset = static_cast<unsigned>(3 * repeat);
             if (TestBackend::kind == Backend::cuda) draw.launch.grid = static_cast<std::uint32_t>(repeat % 3);
             for (const Op op : {Op::sum, Op::mean, Op::asum, Op::sumsq, Op::nrm2, Op::max, Op::minmax, Op::nrminf}) {
                 Request one = r;

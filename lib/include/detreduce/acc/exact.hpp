@@ -445,15 +445,14 @@ struct Outcome {
 /// The sum, which Outcome::finalized() finalizes, from what was counted and its leading
 /// bits. Not for roots of what is below zero.
 template <class LeadingOf>
-[[nodiscard]] DETREDUCE_HD constexpr Outcome sum_outcome(const Word* counters, Finalize finalize,
+[[nodiscard]] DETREDUCE_HD constexpr Outcome sum_outcome(const Word* w, Finalize finalize,
                                                          const LeadingOf& leading_of) {
-    if (has_special(counters)) return special_outcome(counters);
+    if (has_special(w)) return special_outcome(w);
     // No elements have no mean; a plan refuses that, but for groups whose lengths it does not know.
-    if (finalize == Finalize::mean && counters[elements] == 0) return {};
+    if (finalize == Finalize::mean && w[elements] == 0) return {};
     const Leading a = leading_of();
     if (a.significand == 0)
-        return Outcome::signed_of(Outcome::Kind::zero,
-                                  counters[elements] > 0 && counters[elements] == counters[negative_zeros]);
+        return Outcome::signed_of(Outcome::Kind::zero, w[elements] > 0 && w[elements] == w[negative_zeros]);
     return Outcome::of(a);
 }
 /// All limbs but first … last − 1 must be zero.
