@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import collections
-from typing import Any, Callable, Dict
+import inspect
+import math
+import sys
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -23,7 +26,11 @@ from . import _ops
 _TYPES = (Tensor, torch.nn.Parameter, FakeTensor, FunctionalTensor)
 _ELEMENTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _SHORT = (torch.float16, torch.bfloat16)
-_HANDLERS: Dict[Any, Callable] = {}
+_HANDLERS: Dict[Any, Tuple[Callable, Tuple[str, ...]]] = {}  # and the names of their parameters
+# Other names by which torch knows a parameter, and what handlers call it.
+_SPELLINGS = {**dict.fromkeys(("input", "self", "a", "x1"), "x"), "axis": "dim", "keepdims": "keepdim"}
+# What arguments raise that detreduce has not; torch computes what they ask for, or says what is wrong with them.
+_REFUSED = (TypeError, ValueError, IndexError, AttributeError)
 # By the names that they have as functions and methods of torch.
 _LEFT = {
     "matrix products": """matmul __matmul__ __rmatmul__ mm bmm mv ger outer addmm addmv addbmm baddbmm addr einsum dot vdot inner
@@ -58,33 +65,52 @@ _LEFT = {
 
 def _handles(*functions):
     def register(handler):
+        names = tuple(inspect.signature(handler).parameters)
         for f in functions:
-            _HANDLERS[f] = handler
+            _HANDLERS[f] = handler, names
         return handler
 
     return register
 
 
+def _respelled(kwargs: dict, names: Tuple[str, ...]) -> Optional[dict]:
+    """kwargs by the names of a handler's parameters; None if it has no such parameter, or one is given twice."""
+    for name in kwargs:
+        if name not in names:
+            break
+    else:
+        return kwargs
+    named: dict = {}
+    for name, value in kwargs.items():
+        name = name if name in names else _SPELLINGS.get(name, name)
+        if name not in names or name in named:
+            return None
+        named[name] = value
+    return named
+
+
 def _fit(*tensors: Any) -> bool:
     """Tensors of one dtype that detreduce has, on one device that it knows: of torch's own types, no DTensor and the like."""
-    given = [t for t in tensors if t is not None]
-    first = given[0]
-    return all(
-        type(t) in _TYPES
-        and not t.is_nested
-        and t.dtype in _ELEMENTS
-        and t.dtype is first.dtype
-        and t.device == first.device
-        and t.device.type in ("cpu", "cuda")
-        and t.layout is torch.strided
-        for t in given
-    )
+    first, compiling = tensors[0], torch.compiler.is_compiling()
+    if type(first) not in _TYPES or first.dtype not in _ELEMENTS or first.device.type not in ("cpu", "cuda"):
+        return False
+    for t in tensors:
+        if t is None:
+            continue
+        if type(t) not in _TYPES or t.is_nested or t.layout is not torch.strided:
+            return False
+        if not compiling and t.has_names():  # torch.compile takes no tensor with names
+            return False
+        if t is not first and (t.dtype is not first.dtype or t.device != first.device):
+            return False
+    return True
 
 
 def _ops_of_autocast(kind: str) -> frozenset:
     """Those of the ops that are taken which autocast knows on such a device: it computes them in float32."""
     names = """sum sum.dim_IntList linalg_vector_norm softmax.int log_softmax.int logsumexp layer_norm group_norm rms_norm cross_entropy_loss nll_loss_nd
-        nll_loss mse_loss l1_loss huber_loss smooth_l1_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div cosine_similarity"""
+        nll_loss mse_loss l1_loss huber_loss smooth_l1_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div cosine_similarity
+        trace pow.Tensor_Scalar"""
     key = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}[kind]
 
     def has(name):
@@ -101,7 +127,7 @@ _AUTOCAST = {kind: _ops_of_autocast(kind) for kind in ("cpu", "cuda")}
 
 def _wide(names: str, *tensors: Any):
     """Under autocast in float32, if torch computes one of these ops so on the device."""
-    kind = next(t for t in tensors if t is not None).device.type
+    kind = tensors[0].device.type
     if (
         kind in _AUTOCAST
         and torch.is_autocast_enabled(kind)
@@ -111,90 +137,112 @@ def _wide(names: str, *tensors: Any):
     return tensors
 
 
-def _dims(dim: Any) -> Any:
-    """An empty list is all of them."""
-    return None if isinstance(dim, (tuple, list)) and len(dim) == 0 else dim
+def _dims(x: Tensor, dim: Any) -> Any:
+    """An empty list is all dimensions. So are 0 and -1, which torch takes, of a tensor that has none."""
+    given = dim if isinstance(dim, (tuple, list)) else (dim,)
+    if len(given) == 0 or (len(given) == 1 and x.dim() == 0 and given[0] in (0, -1)):
+        return None
+    return dim
 
 
 @_handles(torch.sum, Tensor.sum)
-def _sum(x, dim=None, keepdim=False, *, dtype=None, out=None, axis=None):
+def _sum(x, dim=None, keepdim=False, *, dtype=None, out=None):
     (x,) = _wide("sum sum.dim_IntList", x)
-    return _summed("sum", x, dim if axis is None else axis, keepdim, dtype, out)
+    return _summed("sum", x, dim, keepdim, dtype, out)
 
 
 @_handles(torch.mean, Tensor.mean)
-def _mean(x, dim=None, keepdim=False, *, dtype=None, out=None, axis=None):
-    return _summed("mean", x, dim if axis is None else axis, keepdim, dtype, out)
+def _mean(x, dim=None, keepdim=False, *, dtype=None, out=None):
+    return _summed("mean", x, dim, keepdim, dtype, out)
 
 
 def _summed(op, x, dim, keepdim, dtype, out):
     if out is not None or (dtype is not None and dtype not in _ELEMENTS):
         return NotImplemented
     x = x if dtype is None else x.to(dtype)
-    return drt.reduced(op, x, _dims(dim), keepdim) if _fit(x) else NotImplemented
+    return drt.reduced(op, x, _dims(x, dim), keepdim) if _fit(x) else NotImplemented
 
 
 @_handles(torch.var, Tensor.var)
-def _var(x, *args, **kwargs):
-    return _deviation("variance", x, *args, **kwargs)
+def _var(x, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+    return _deviation("variance", x, dim, unbiased, keepdim, correction, out)
 
 
 @_handles(torch.std, Tensor.std)
-def _std(x, *args, **kwargs):
-    return _deviation("stddev", x, *args, **kwargs)
+def _std(x, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+    return _deviation("stddev", x, dim, unbiased, keepdim, correction, out)
 
 
-def _deviation(op, x, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
+def _deviation(op, x, dim, unbiased, keepdim, correction, out=None):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    if out is not None or not _fit(x) or isinstance(correction, float):
+    if out is not None or not _fit(x):
         return NotImplemented
-    ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
-    return drt.reduced(op, x, _dims(dim), keepdim, ddof=ddof)
+    dim = _dims(x, dim)
+    ddof = _ddof(x, dim, unbiased if correction is None else correction)
+    return NotImplemented if ddof is None else drt.reduced(op, x, dim, keepdim, ddof=ddof)
+
+
+def _ddof(x: Tensor, dim: Any, correction: Any) -> Optional[int]:
+    """None if detreduce has no such correction, or nothing is left to divide by."""
+    ddof = 1 if correction is None else correction
+    n = x.numel() if dim is None else 1
+    for axis in () if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,):
+        n *= x.shape[axis]
+    return int(ddof) if isinstance(ddof, int) and 0 <= ddof < n else None
 
 
 @_handles(torch.var_mean)
-def _var_mean(x, *args, **kwargs):
-    return _with_mean("variance", x, *args, **kwargs)
+def _var_mean(x, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    return _with_mean("variance", x, dim, unbiased, keepdim, correction)
 
 
 @_handles(torch.std_mean)
-def _std_mean(x, *args, **kwargs):
-    return _with_mean("stddev", x, *args, **kwargs)
+def _std_mean(x, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    return _with_mean("stddev", x, dim, unbiased, keepdim, correction)
 
 
-def _with_mean(op, x, dim=None, unbiased=None, keepdim=False, *, correction=None, out=None):
-    deviation = _deviation(op, x, dim, unbiased, keepdim, correction=correction, out=out)
+def _with_mean(op, x, dim, unbiased, keepdim, correction):
+    deviation = _deviation(op, x, dim, unbiased, keepdim, correction)
     if deviation is NotImplemented:
         return NotImplemented
-    return deviation, drt.reduced("mean", x, None if isinstance(dim, bool) else _dims(dim), keepdim)
+    return deviation, drt.reduced("mean", x, None if isinstance(dim, bool) else _dims(x, dim), keepdim)
 
 
 @_handles(torch.nansum, Tensor.nansum)
 def _nansum(x, dim=None, keepdim=False, *, dtype=None, out=None):
+    if x.is_complex():
+        return NotImplemented
     x = x.masked_fill(x.isnan(), 0) if _fit(x) else x
     return _summed("sum", x, dim, keepdim, dtype, out)
 
 
 @_handles(Tensor.sum_to_size)
-def _sum_to_size(x, *size):
-    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+def _sum_to_size(x, *sizes, size=None):
+    size = sizes if size is None else size
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
+    first = x.dim() - len(shape)
+    if first < 0 or any(n != 1 and n != of_x for n, of_x in zip(shape, x.shape[first:])):
+        return NotImplemented
+    if shape != x.shape:
+        (x,) = _wide("sum sum.dim_IntList", x)
     return _ops._summed_to(x, shape) if _fit(x) else NotImplemented
 
 
 @_handles(torch.trace, Tensor.trace)
 def _trace(x):
-    return drt.sum(x.diagonal()) if _fit(x) and x.dim() == 2 else NotImplemented
+    (x,) = _wide("trace sum", x)  # on a GPU torch sums the diagonal
+    if not _fit(x) or x.dim() != 2 or (x.is_cpu and x.dtype in _SHORT):
+        return NotImplemented
+    return drt.sum(x.diagonal())
 
 
 @_handles(F.cosine_similarity, torch.cosine_similarity)
-def _cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    x1, x2 = _wide("cosine_similarity", x1, x2)
-    return (
-        drt.cosine_similarity(x1, x2, dim, eps)
-        if _fit(x1, x2) and x1.dim() > 0 and x2.dim() > 0
-        else NotImplemented
-    )
+def _cosine_similarity(x, x2, dim=1, eps=1e-8):
+    x, x2 = _wide("cosine_similarity", x, x2)
+    if not _fit(x, x2) or x.dim() == 0 or x2.dim() == 0 or x.numel() == 0 or x2.numel() == 0:
+        return NotImplemented
+    return drt.cosine_similarity(x, x2, dim, eps)
 
 
 @_handles(F.normalize)
@@ -203,71 +251,101 @@ def _normalize(x, p=2.0, dim=1, eps=1e-12, out=None):
     return NotImplemented if norm is NotImplemented else x / norm.clamp_min(eps).expand_as(x)
 
 
-@_handles(torch.norm, Tensor.norm)
+@_handles(torch.norm)
 def _norm(x, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+        return NotImplemented
     p = 2 if p is None or p == "fro" else p
     return _vector_norm(x, p, dim, keepdim, dtype=dtype, out=out)
 
 
+@_handles(Tensor.norm)
+def _norm_of_tensor(x, p="fro", dim=None, keepdim=False, dtype=None):
+    return _norm(x, p, dim, keepdim, None, dtype)
+
+
 @_handles(torch.linalg.vector_norm)
 def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
-    if out is not None or ord not in (1, 2) or (dtype is not None and dtype not in _ELEMENTS):
-        return NotImplemented
     (x,) = _wide("linalg_vector_norm", x)
-    if not _fit(x):
+    return NotImplemented if out is not None else _normed(x, ord, dim, keepdim, dtype)
+
+
+def _normed(x, ord, dim=None, keepdim=False, dtype=None):
+    if isinstance(ord, complex) or ord not in (1, 2) or not _fit(x) or not _as_wide(dtype, x):
+        return NotImplemented
+    if isinstance(dim, (bool, Tensor)) or type(keepdim) is not bool:
         return NotImplemented
     x = x if dtype is None else x.to(dtype)
-    return drt.reduced("nrm2" if ord == 2 else "asum", x, _dims(dim), keepdim)
+    return drt.reduced("nrm2" if ord == 2 else "asum", x, _dims(x, dim), keepdim)
+
+
+def _as_wide(dtype: Optional[torch.dtype], x: Tensor) -> bool:
+    """Does dtype have every value that the dtype of x has?"""
+    return dtype is None or (dtype in _ELEMENTS and torch.promote_types(dtype, x.dtype) is dtype)
 
 
 @_handles(torch.linalg.norm)
 def _linalg_norm(x, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
-    matrices = ord is not None and (
-        isinstance(dim, (tuple, list)) and len(dim) == 2 or dim is None and x.dim() == 2
-    )
-    if matrices and ord != "fro":
+    axes = len(dim) if isinstance(dim, (tuple, list)) else x.dim() if dim is None else 1
+    if ord is None:
+        fit = dim is None or axes in (1, 2)
+    else:
+        fit = axes == (2 if ord == "fro" else 1)  # a number of two axes is another norm of a matrix
+    if not fit:
         return NotImplemented
     return _vector_norm(x, 2 if ord is None or ord == "fro" else ord, dim, keepdim, dtype=dtype, out=out)
 
 
 @_handles(torch._foreach_norm, *([torch.foreach.norm] if hasattr(torch, "foreach") else []))
-def _foreach_norm(tensors, ord=2, dtype=None):
-    norms = [_vector_norm(t, ord, dtype=dtype) for t in tensors]
-    return NotImplemented if any(n is NotImplemented for n in norms) else tuple(norms)
+def _foreach_norm(x, ord=2, dtype=None):
+    norms = [_normed(t, ord, dtype=dtype) for t in x]
+    return NotImplemented if not norms or any(n is NotImplemented for n in norms) else tuple(norms)
 
 
-@_handles(torch.softmax, Tensor.softmax, F.softmax, torch.special.softmax)
-def _softmax(x, dim=None, _stacklevel=3, dtype=None):
-    return _row_wise(drt.softmax, x, dim, _stacklevel, dtype)
+@_handles(torch.softmax, Tensor.softmax, torch.special.softmax)
+def _softmax(x, dim, dtype=None):
+    return _row_wise(drt.softmax, x, dim, dtype)
+
+
+@_handles(F.softmax)
+def _softmax_of_nn(x, dim=None, _stacklevel=3, dtype=None):
+    return _row_wise(drt.softmax, x, dim, dtype)
 
 
 @_handles(F.softmin)
 def _softmin(x, dim=None, _stacklevel=3, dtype=None):
-    return _row_wise(drt.softmax, -x, dim, _stacklevel, dtype) if _fit(x) else NotImplemented
+    return _row_wise(drt.softmax, -x, dim, dtype) if _fit(x) else NotImplemented
 
 
-@_handles(torch.log_softmax, Tensor.log_softmax, F.log_softmax, torch.special.log_softmax)
-def _log_softmax(x, dim=None, _stacklevel=3, dtype=None):
-    return _row_wise(drt.log_softmax, x, dim, _stacklevel, dtype)
+@_handles(torch.log_softmax, Tensor.log_softmax, torch.special.log_softmax)
+def _log_softmax(x, dim, dtype=None):
+    return _row_wise(drt.log_softmax, x, dim, dtype)
 
 
-def _row_wise(f, x, dim, third, dtype):
-    if isinstance(third, torch.dtype):  # torch.softmax(x, dim, dtype)
-        dtype = third
+@_handles(F.log_softmax)
+def _log_softmax_of_nn(x, dim=None, _stacklevel=3, dtype=None):
+    return _row_wise(drt.log_softmax, x, dim, dtype)
+
+
+def _row_wise(f, x, dim, dtype):
     (x,) = _wide("log_softmax.int" if f is drt.log_softmax else "softmax.int", x)
-    if dim is None or x.dim() == 0 or not _fit(x) or (dtype is not None and dtype not in _ELEMENTS):
+    if dim is None or type(dim) is bool or x.dim() == 0 or not _fit(x):
         return NotImplemented
-    return f(x, dim, dtype=dtype)
+    return f(x, dim, dtype=dtype) if dtype is None or dtype in _ELEMENTS else NotImplemented
 
 
 @_handles(torch.logsumexp, Tensor.logsumexp, torch.special.logsumexp)
 def _logsumexp(x, dim, keepdim=False, *, out=None):
     (x,) = _wide("logsumexp", x)
-    return NotImplemented if out is not None or not _fit(x) else drt.logsumexp(x, _dims(dim), keepdim)
+    if out is not None or dim is None or dim == () or dim == [] or not _fit(x):
+        return NotImplemented
+    return drt.logsumexp(x, _dims(x, dim), keepdim)
 
 
 @_handles(F.layer_norm, torch.layer_norm)
 def _layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+    if eps is None:
+        return NotImplemented
     return _row_norm("layernorm", normalized_shape, eps, *_wide("layer_norm", x, weight, bias))
 
 
@@ -277,23 +355,33 @@ def _rms_norm(x, normalized_shape, weight=None, eps=None):
 
 
 def _row_norm(op, normalized_shape, eps, x, weight, bias):
-    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps) if x.dtype in _ELEMENTS else None
+    short = x.dtype in _ELEMENTS and not (torch.compiler.is_compiling() or x.has_names())
+    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps) if short else None
     if y is not None:
         return y
-    return drt._norm(op, x, normalized_shape, weight, bias, eps) if _fit(x, weight, bias) else NotImplemented
+    shape = tuple(normalized_shape)
+    if not _fit(x, weight, bias) or any(p is not None and p.shape != shape for p in (weight, bias)):
+        return NotImplemented
+    if any(n == 0 or type(n) is bool for n in shape) or not (eps is None or 0 <= eps < math.inf):
+        return NotImplemented
+    return drt._norm(op, x, shape, weight, bias, eps)
 
 
 @_handles(F.group_norm, torch.group_norm)
 def _group_norm(x, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
     x, weight, bias = _wide("group_norm", x, weight, bias)
-    return (
-        drt.group_norm(x, num_groups, weight, bias, eps) if _fit_channels(x, weight, bias) else NotImplemented
-    )
+    if not _fit_channels(x, weight, bias) or type(num_groups) is bool:
+        return NotImplemented
+    if x.numel() == 0 or x.numel() == num_groups:
+        return NotImplemented
+    return drt.group_norm(x, num_groups, weight, bias, eps)
 
 
 @_handles(F.batch_norm)
 def _batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    if not _fit_channels(x, weight, bias, running_mean, running_var):
+    if not _fit_channels(x, weight, bias, running_mean, running_var) or x.numel() == 0 or not eps > 0:
+        return NotImplemented
+    if type(training) is not bool or (running_mean is None) is not (running_var is None):
         return NotImplemented
     return drt.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps)
 
@@ -304,9 +392,12 @@ def _batch_norm_of_torch(x, weight, bias, running_mean, running_var, training, m
 
 
 def _fit_channels(x, *parameters):
-    """Parameters may have a dtype of their own."""
+    """Parameters have the dtype of x; those of 16-bit elements may have float32."""
     given = [p for p in parameters if p is not None]
-    return _fit(x) and (not given or (_fit(*given) and given[0].device == x.device))
+    if not given or not _fit(x):
+        return _fit(x)
+    same = given[0].dtype is x.dtype or (given[0].dtype is torch.float32 and x.dtype in _SHORT)
+    return same and given[0].device == x.device and _fit(*given)
 
 
 def _reduction(size_average, reduce, reduction):
@@ -346,59 +437,117 @@ def _nll_loss(x, target, weight=None, size_average=None, ignore_index=-100, redu
     )
 
 
-def _classes(f, x, target, weight, *rest):
+def _classes(f, x, target, weight, ignore_index, reduction, *smoothing):
     names = "nll_loss nll_loss_nd" if f is drt.nll_loss else "cross_entropy_loss nll_loss_nd log_softmax.int"
     x, weight = _wide(names, x, weight)
     probabilities = target.dtype.is_floating_point
     if probabilities:
         (target,) = _wide(names, target)
-    fit = _fit(x, weight, target if probabilities else None)
-    if not fit or (weight is not None and weight.requires_grad):
+        fit = ignore_index < 0
+    else:
+        fit = target.dtype is torch.int64 or (target.dtype is torch.uint8 and not any(smoothing))
+        fit = fit and (torch.compiler.is_compiling() or not target.has_names())
+    if not fit or not _fit(x, weight, target if probabilities else None) or type(ignore_index) is bool:
         return NotImplemented
-    return f(x, target, weight, *rest)
+    axis = 0 if x.dim() == 1 else 1
+    if weight is not None and (weight.requires_grad or weight.shape != x.shape[axis : axis + 1]):
+        return NotImplemented
+    return f(x, target, weight, ignore_index, reduction, *smoothing)
 
 
-def _of_elements(function, name, parameter=None):
-    @_handles(function)
-    def handler(x, target, *args, **kwargs):
-        named = {**dict(zip(_SIGNATURES[function], args)), **kwargs}
-        reduction = _reduction(named.get("size_average"), named.get("reduce"), named.get("reduction", "mean"))
-        weight = named.get("weight")
-        pos_weight = named.get("pos_weight")
-        if pos_weight is not None and (pos_weight.numel() != 1 or pos_weight.requires_grad):
+@_handles(F.mse_loss)
+def _mse_loss(x, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    wide = "mse_loss" if weight is None else "pow.Tensor_Scalar"
+    return _of_elements("mse", wide, x, target, weight, _reduction(size_average, reduce, reduction))
+
+
+@_handles(F.l1_loss)
+def _l1_loss(x, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    reduction = _reduction(size_average, reduce, reduction)
+    wide = "l1_loss" if weight is None else "" if reduction == "none" else "sum"
+    return _of_elements("mae", wide, x, target, weight, reduction)
+
+
+_L1_LOSS = F.l1_loss
+
+
+def _with_weight(kwargs: dict) -> dict:
+    """The arguments of l1_loss with its weight, which torch 2.11 does not give to a mode. The frame of l1_loss has it."""
+    frame = None if "weight" in kwargs or torch.compiler.is_compiling() else sys._getframe(1)
+    while frame is not None and frame.f_code is not _L1_LOSS.__code__:
+        frame = frame.f_back
+    weight = None if frame is None else frame.f_locals.get("weight")
+    return kwargs if weight is None else {**kwargs, "weight": weight}
+
+
+@_handles(F.huber_loss)
+def _huber_loss(x, target, reduction="mean", delta=1.0, weight=None):
+    if not 1e-38 <= delta <= 1e38:  # finite, and not 0, as a float32
+        return NotImplemented
+    return _of_elements("huber", "huber_loss", x, target, weight, reduction, delta)
+
+
+@_handles(F.smooth_l1_loss)
+def _smooth_l1_loss(x, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    if not 0 <= beta <= 1e38:
+        return NotImplemented
+    reduction = _reduction(size_average, reduce, reduction)
+    return _of_elements("smooth_l1", "smooth_l1_loss", x, target, None, reduction, beta)
+
+
+@_handles(F.kl_div)
+def _kl_div(x, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    reduction = _reduction(size_average, reduce, reduction)
+    if type(log_target) is not bool:
+        return NotImplemented
+    name = "kl_div_log_target" if log_target else "kl_div"
+    return _of_elements(name, "kl_div", x, target, None, reduction)
+
+
+def _of_elements(name, wide, x, target, weight, reduction, parameter=1.0):
+    """x and target are broadcast; weight has the shape of x."""
+    x, target, weight = _wide(wide, x, target, weight)
+    if not _fit(x, target, weight) or (reduction == "batchmean" and not name.startswith("kl_div")):
+        return NotImplemented
+    shape = x.shape
+    if shape != target.shape:
+        if any(m != n and m != 1 and n != 1 for m, n in zip(shape[::-1], target.shape[::-1])):
             return NotImplemented
-        x, target, weight = _wide(function.__name__, x, target, weight)
-        if not _fit(x, target, weight):
+        x, target = torch.broadcast_tensors(x, target)
+    if weight is not None and not weight.shape == shape == x.shape:
+        return NotImplemented
+    if reduction == "batchmean" and (x.shape != shape or x.numel() == 0):
+        return NotImplemented
+    return drt.loss(name, x, target, weight, parameter=float(parameter), reduction=reduction)
+
+
+@_handles(F.binary_cross_entropy)
+def _bce(x, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    reduction = _reduction(size_average, reduce, reduction)
+    return _binary("bce", "binary_cross_entropy", x, target, weight, reduction)
+
+
+@_handles(F.binary_cross_entropy_with_logits)
+def _bce_with_logits(
+    x, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
+    reduction = _reduction(size_average, reduce, reduction)
+    wide = "binary_cross_entropy_with_logits"
+    return _binary("bce_with_logits", wide, x, target, weight, reduction, pos_weight)
+
+
+def _binary(name, wide, x, target, weight, reduction, pos_weight=None):
+    """x and target have one shape; pos_weight is one number."""
+    x, target, weight, pos_weight = _wide(wide, x, target, weight, pos_weight)
+    if not _fit(x, target, weight) or x.shape != target.shape or reduction == "batchmean":
+        return NotImplemented
+    if any(w is not None and w.requires_grad for w in (weight, pos_weight)):
+        return NotImplemented
+    if pos_weight is not None:
+        alike = (pos_weight,) if pos_weight.dim() == 0 else (x, pos_weight)
+        if pos_weight.numel() != 1 or pos_weight.dim() > x.dim() or not _fit(*alike):
             return NotImplemented
-        if x.shape != target.shape:
-            if function in _OF_ONE_SHAPE:
-                return NotImplemented
-            x, target = torch.broadcast_tensors(x, target)
-        value = 1.0 if parameter is None else float(named.get(parameter, 1.0))
-        full = name + "_log_target" if named.get("log_target") else name
-        return drt.loss(full, x, target, weight, parameter=value, reduction=reduction, pos_weight=pos_weight)
-
-    return handler
-
-
-_LEGACY = ("size_average", "reduce", "reduction")
-_SIGNATURES = {
-    F.mse_loss: _LEGACY + ("weight",),
-    F.l1_loss: _LEGACY + ("weight",),
-    F.huber_loss: ("reduction", "delta", "weight"),
-    F.smooth_l1_loss: _LEGACY + ("beta",),
-    F.binary_cross_entropy: ("weight",) + _LEGACY,
-    F.binary_cross_entropy_with_logits: ("weight",) + _LEGACY + ("pos_weight",),
-    F.kl_div: _LEGACY + ("log_target",),
-}
-_OF_ONE_SHAPE = (F.binary_cross_entropy, F.binary_cross_entropy_with_logits)  # others broadcast
-_of_elements(F.mse_loss, "mse")
-_of_elements(F.l1_loss, "mae")
-_of_elements(F.huber_loss, "huber", "delta")
-_of_elements(F.smooth_l1_loss, "smooth_l1", "beta")
-_of_elements(F.binary_cross_entropy, "bce")
-_of_elements(F.binary_cross_entropy_with_logits, "bce_with_logits")
-_of_elements(F.kl_div, "kl_div")
+    return drt.loss(name, x, target, weight, reduction=reduction, pos_weight=pos_weight)
 
 
 # ---- What is left to torch --------------------------------------------------------------------------------------
@@ -452,26 +601,25 @@ def _aten_summed(op):
         if dtype is not None and dtype not in _ELEMENTS:
             return NotImplemented
         x = x if dtype is None else x.to(dtype)
-        return _reduce_array(op, x, _dims(dim), keepdim, nan_if_empty=op == "mean")
+        return _reduce_array(op, x, _dims(x, dim), keepdim, nan_if_empty=op == "mean")
 
     return handler
 
 
 def _aten_deviation(op):
     def handler(x, dim=None, *, correction=None, keepdim=False):
-        ddof = 1 if correction is None else correction
-        if int(ddof) != ddof or ddof < 0:
-            return NotImplemented
-        return _reduce_array(op, x, _dims(dim), keepdim, ddof=int(ddof), nan_if_empty=True)
+        dim = _dims(x, dim)
+        ddof = _ddof(x, dim, correction)
+        return NotImplemented if ddof is None else _reduce_array(op, x, dim, keepdim, ddof=ddof)
 
     return handler
 
 
 def _aten_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    if ord not in (1, 2) or (dtype is not None and dtype not in _ELEMENTS):
+    if isinstance(ord, complex) or ord not in (1, 2) or not _as_wide(dtype, x):
         return NotImplemented
     x = x if dtype is None else x.to(dtype)
-    return _reduce_array("nrm2" if ord == 2 else "asum", x, _dims(dim), keepdim)
+    return _reduce_array("nrm2" if ord == 2 else "asum", x, _dims(x, dim), keepdim)
 
 
 def _aten_rows(op):
@@ -520,7 +668,10 @@ class _Below(TorchDispatchMode):
         handler = _BELOW.get(func)
         if handler is not None and all(t is Tensor or t is torch.nn.Parameter for t in types):
             fit = _fit(*(a for a in args if isinstance(a, Tensor)))
-            result = handler(*args, **(kwargs or {})) if fit else NotImplemented
+            try:
+                result = handler(*args, **(kwargs or {})) if fit else NotImplemented
+            except _REFUSED:
+                result = NotImplemented
             if result is not NotImplemented:
                 _count(self.taken, str(func))
                 return result
@@ -538,7 +689,7 @@ class reproducible(TorchFunctionMode):
         mode.taken                # those that it did not
 
     What is of another dtype than float16, bfloat16, float32 and float64, or asks for something that detreduce has not, goes the way
-    it goes without this. not_covered() lists what always does.
+    it goes without this; so do wrong arguments. not_covered() lists what always does.
 
     below=True also takes the sums, means, norms and softmax that torch computes inside of its functions, and that autograd makes of
     a tensor that was broadcast, such as the gradient of a bias: backward() must then be called in the context. That costs some
@@ -564,15 +715,22 @@ class reproducible(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None) -> Any:
         kwargs = kwargs or {}
-        handler = _HANDLERS.get(func)
-        if handler is not None:
-            result = handler(*args, **kwargs)
+        known = _HANDLERS.get(func)
+        if known is not None:
+            handler, names = known
+            if func is _L1_LOSS:
+                kwargs = _with_weight(kwargs)
+            named = _respelled(kwargs, names) if kwargs else kwargs
+            try:
+                result = NotImplemented if named is None else handler(*args, **named)
+            except _REFUSED:
+                result = NotImplemented
             if result is not NotImplemented:
                 if not torch.compiler.is_compiling():
                     _count(self.taken, func.__name__)
                 return result
         if not torch.compiler.is_compiling():
-            category = _CATEGORY.get(func) or (func.__name__ if handler is not None else None)
+            category = _CATEGORY.get(func) or (func.__name__ if known is not None else None)
             if category is not None:
                 _count(self.left, category)
         # torch.compile of torch 2.11 cannot follow the method where a mode calls it. No dict: torch 2.15 guards it wrongly.
