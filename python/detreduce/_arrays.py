@@ -160,11 +160,17 @@ class Numpy:
         """After the work was enqueued: waits for it if the library has no stream of the caller's."""
 
     def writable(self, a, argument: str):
+        if not isinstance(a, np.ndarray):
+            raise TypeError(f"{argument}: must be an array that can be written, not {type(a).__name__}")
         if not a.flags.writeable:
             raise ValueError(f"{argument}: must be writable")
 
     def tracked(self, x) -> bool:
-        """Does x take part in automatic differentiation?"""
+        """Does x take part in automatic differentiation, or is what is done with it recorded or transformed?"""
+        return False
+
+    def traced(self) -> bool:
+        """Is what is done recorded, as by torch.jit.trace, or transformed, as by torch.func.vmap?"""
         return False
 
     def warn(self, text: str) -> None:
@@ -183,6 +189,8 @@ class Torch(Numpy):
         self.strided = torch.strided
         self.plain = (torch.Tensor, torch.nn.Parameter)
         self.forward_ad = torch.autograd.forward_ad
+        self.tracing = torch._C._is_tracing
+        self.transforms = torch._C._functorch.peek_interpreter_stack
         self.words = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
         self.dtypes = {word: dtype for dtype, word in self.words.items()}
         self.dtypes["int64"] = torch.int64
@@ -200,7 +208,8 @@ class Torch(Numpy):
             and not x.is_nested
             and (type(x) in self.plain or not self.is_wrapper(x))
         ):
-            return x
+            # A multiple of 8 is one of the size of every element.
+            return x.clone() if x.data_ptr() & 7 and x.data_ptr() % x.element_size() else x
         self.refuse_wrapper(x, argument)
         if x.layout is not self.torch.strided or x.device.type == "meta":
             raise TypeError(f"{argument}: must be a dense tensor with elements, not {x.layout} on {x.device}")
@@ -286,7 +295,12 @@ class Torch(Numpy):
     def tracked(self, x) -> bool:
         if type(x) not in self.plain or self.forward_ad._current_level >= 0:
             return True
-        return x.requires_grad and self.torch.is_grad_enabled()
+        if x.requires_grad and self.torch.is_grad_enabled():
+            return True
+        return self.tracing() or self.transforms() is not None
+
+    def traced(self) -> bool:
+        return self.tracing() or self.transforms() is not None
 
     def is_wrapper(self, x) -> bool:
         """Is x made of other tensors, as a DTensor is?"""

@@ -9,10 +9,13 @@ from typing import Any, Optional
 import numpy as np
 
 from . import _core
-from ._arrays import NUMPY, WORDS, arithmetic_of, dtype_word, library_of
+from ._arrays import NUMPY, arithmetic_of, dtype_word, library_of
 from ._reduce import _of_torch, axes_of, chosen, dense, same_device, second_of, words_of
 
 REDUCTIONS = ("none", "sum", "mean")
+LOSSES = dict.fromkeys(
+    ("mse", "mae", "huber", "smooth_l1", "bce", "bce_with_logits", "focal", "kl_div", "kl_div_log_target")
+)
 EPS = {"f32": 2.0**-23, "f64": 2.0**-52}  # of rms_norm where none is given, as in torch
 
 
@@ -65,10 +68,18 @@ def flag_of(value: Any, argument: str) -> bool:
 
 
 def reduction_of(reduction: str, allowed=REDUCTIONS) -> str:
-    words_of(reduction=reduction)
+    if type(reduction) is not str:
+        words_of(reduction=reduction)
     if reduction not in allowed:
         raise ValueError(f"reduction: allowed are {', '.join(allowed)}, not {reduction!r}")
     return reduction
+
+
+def loss_of(name: str) -> str:
+    words_of(name=name)
+    if name not in LOSSES:
+        raise ValueError(f"name: allowed are {', '.join(LOSSES)}, not {name!r}")
+    return name
 
 
 def widened(lib, weight: Any, a, word: str, shape, argument: str = "weight"):
@@ -92,27 +103,12 @@ def widened(lib, weight: Any, a, word: str, shape, argument: str = "weight"):
 
 
 def _of_any(*arrays: Any):
-    """detreduce.torch, if one of these takes part in automatic differentiation."""
+    """detreduce.torch, if that has to know of what is done with one of these."""
     for array in arrays:
         torch = None if array is None else _of_torch(array)
         if torch is not None:
             return torch
     return None
-
-
-def _as(dtype: Any, x: Any, *others: Any) -> tuple:
-    """Tensors that have gradients, and those that go with them, where the result is asked for in `dtype`."""
-    lib = library_of(x)
-    if dtype is None or lib.name != "torch":
-        return x, *others
-    word = dtype_word(dtype, "dtype")
-    wide = arithmetic_of(lib.dtype(x, "x"))
-    if word not in (wide, lib.dtype(x, "x")):
-        raise TypeError(
-            f"dtype: with gradients allowed are None and what x is added in, {WORDS[wide]}, not {WORDS[word]}"
-        )
-    same = [isinstance(t, lib.torch.Tensor) and t.dtype is x.dtype for t in (x, *others)]
-    return tuple(lib.cast(t, word) if like_x else t for t, like_x in zip((x, *others), same))
 
 
 # ---- Losses of elements ----------------------------------------------------------------------------------------
@@ -380,7 +376,7 @@ def logsumexp(
     axis, keepdims, name = chosen(axis, dim, keepdims, keepdim)
     torch = _of_torch(x)
     if torch is not None:
-        return torch.logsumexp(x, axis, keepdims, dtype=dtype)
+        return torch._logsumexp(x, axis, keepdims, torch._dtype(dtype))
     return logsumexp_of(x, axis, keepdims, dtype, name)
 
 
@@ -411,7 +407,7 @@ def _row_wise(op: str, x: Any, axis: Any, dtype: Any, dim: Any):
     axis = axis if dim is None else dim
     torch = _of_torch(x)
     if torch is not None:
-        return getattr(torch, op)(x, axis, dtype=dtype)
+        return torch._row_wise(op, x, axis, torch._dtype(dtype))
     return row_wise(op, x, axis, dtype)
 
 
@@ -481,7 +477,8 @@ def _cosine_rows(x: Any, y: Any, axis: Any, axis_name: str):
 
 def cosine_of(x: Any, y: Any, axis: Any, eps: Any, method: str, dtype: Any, axis_name: str = "axis") -> Any:
     a, b = _cosine_rows(x, y, axis, axis_name)
-    words_of(method=method)
+    if type(method) is not str:
+        words_of(method=method)
     eps, word = parameter_of(eps, "eps"), None if dtype is None else dtype_word(dtype, "dtype")
     lib, out = a.lib, a.empty(a.kept, word or a.word)
     if a.rows > 0:
@@ -514,8 +511,7 @@ def cosine_similarity(
     name, axis = ("axis", axis) if dim is None else ("dim", dim)
     torch = _of_any(x, y)
     if torch is not None:
-        x, y = _as(dtype, x, y)
-        return torch.cosine_similarity(x, y, axis, eps, method=method)
+        return torch.cosine_similarity(x, y, axis, eps, method=method, dtype=dtype)
     return cosine_of(x, y, axis, eps, method, dtype, name)
 
 
@@ -609,8 +605,7 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps: float = 1e-5, *
     """(x - mean) / sqrt(variance + eps) of the last axes, times weight, plus bias."""
     torch = _of_any(x, weight, bias)
     if torch is not None:
-        x, weight, bias = _as(dtype, x, weight, bias)
-        return torch.layer_norm(x, normalized_shape, weight, bias, eps)
+        return torch._norm("layernorm", x, normalized_shape, weight, bias, eps, dtype)
     return norm("layernorm", x, normalized_shape, weight, bias, eps, dtype=dtype)
 
 
@@ -618,8 +613,7 @@ def rms_norm(x, normalized_shape, weight=None, eps: Optional[float] = None, *, d
     """x / sqrt(mean of squares + eps) of the last axes, times weight. eps is by default that of the arithmetic, as in torch."""
     torch = _of_any(x, weight)
     if torch is not None:
-        x, weight = _as(dtype, x, weight)
-        return torch.rms_norm(x, normalized_shape, weight, eps)
+        return torch._norm("rmsnorm", x, normalized_shape, weight, None, eps, dtype)
     return norm("rmsnorm", x, normalized_shape, weight, None, eps, dtype=dtype)
 
 
@@ -885,10 +879,8 @@ def _of_classes(op, x, target, weight, ignore_index, reduction, label_smoothing,
     words_of(method=method)
     torch = _of_any(x, target, weight)
     if torch is not None:
-        x, target, weight = _as(dtype, x, target, weight)
-        call = torch.cross_entropy if op == "cross_entropy" else torch.nll_loss
-        more = {"label_smoothing": label_smoothing, "z_loss": z_loss} if op == "cross_entropy" else {}
-        return call(x, target, weight, ignore_index=ignore_index, reduction=reduction, method=method, **more)
+        more = ignore_index, reduction, label_smoothing, method, z_loss, dtype
+        return torch._classes(op, x, target, weight, *more)
     classes = Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
     return classes.forward(op, reduction, method, dtype)
 
@@ -1027,18 +1019,18 @@ def clip_grad_norm_(
         argument = f"parameters[{i}]"
         if library_of(array) is not lib or (lib is NUMPY and not isinstance(array, np.ndarray)):
             raise TypeError(f"{argument}: must be an array of {lib.name}, not {type(array).__name__}")
-        lib.writable(array, argument)
         a = lib.open(array, argument)
+        lib.writable(array, argument)
         word = lib.dtype(a, argument)
         if word[:2] == "f8":
             raise TypeError(f"{argument}: tensors of 8 bits are not clipped, and this is {a.dtype}")
         if given:
             same_device(lib, given[0], a, argument)
-        piece, copied = dense(lib, a), a is not array
+        piece = dense(lib, a)
         if not lib.is_contiguous(piece):
-            piece, copied = lib.contiguous(a), True
-        if copied:
-            copies.append((array, piece))
+            piece = a = lib.contiguous(a)
+        if a is not array:
+            copies.append((array, a))
         given.append(a)
         pieces.append((lib.at(piece), math.prod(a.shape), word))
     wide = any(piece[2] == "f64" for piece in pieces)
@@ -1050,6 +1042,6 @@ def clip_grad_norm_(
         if not math.isfinite(float(out)):
             raise RuntimeError(f"parameters: their norm is {float(out)}, and error_if_nonfinite is set")
     _core.clip_grad_norm(pieces, max_norm, eps, word, lib.at(out), place)
-    for array, piece in copies:
-        array[...] = piece
+    for array, a in copies:
+        array[...] = a
     return lib.close(out, arrays[0])

@@ -161,24 +161,28 @@ def reduced(
     lib = library_of(x)
     a = lib.open(x, "x")
     word = lib.dtype(a, "x")
-    axes = axes_of(axis, a.ndim, axis_name)
-    words_of(method=method, nan=nan)
+    ndim = a.ndim
+    axes = axes_of(axis, ndim, axis_name)
+    if type(method) is not str or type(nan) is not str:
+        words_of(method=method, nan=nan)
     b = None
     if two_inputs:
         b = second_of(lib, x, a, word, y)
         a, b = lib.contiguous(a), lib.contiguous(b)
     output = None if integer or dtype is None else dtype_word(dtype, "dtype")
-    if len(axes) == a.ndim and not keepdims:
+    if len(axes) == ndim and not keepdims:
         shape: Tuple[int, ...] = ()
     elif keepdims:
         shape = tuple(1 if i in axes else length for i, length in enumerate(a.shape))
     else:
         shape = tuple(length for i, length in enumerate(a.shape) if i not in axes)
-    n = math.prod(a.shape[i] for i in axes)
+    n = math.prod([a.shape[i] for i in axes])
     out_word = "int64" if integer else output or word
     out_shape = shape + (results,) if results > 1 else shape
-    if nan_if_empty and n <= ddof and math.prod(shape) > 0:
+    too_few = nan_if_empty and n <= ddof and math.prod(shape) > 0
+    if too_few:
         lib.warn(f"{op} of {n} elements")
+    if too_few and (n == 0 or op != "moments"):
         out = lib.filled(out_shape, out_word, math.nan, a)
     else:
         out = lib.empty(out_shape, out_word, a)
@@ -196,7 +200,7 @@ def reduced(
                 word,
                 output,
                 *layout,
-                ddof,
+                0 if too_few else ddof,
                 nan,
                 threads,
                 isa,
@@ -207,7 +211,8 @@ def reduced(
             )
             lib.done(place)
     if results > 1:
-        return lib.close(lib.picked(out, 0), x), lib.close(lib.picked(out, 1), x)
+        second = lib.filled(shape, out_word, math.nan, a) if too_few else lib.picked(out, 1)
+        return lib.close(lib.picked(out, 0), x), lib.close(second, x)
     return lib.close(out, x)
 
 
@@ -222,12 +227,23 @@ def chosen(axis: Axis, dim: Axis, keepdims: bool, keepdim: Optional[bool]):
 
 
 def _of_torch(x: Any):
-    """detreduce.torch, if x takes part in automatic differentiation."""
+    """detreduce.torch, if that has to know of what is done with x."""
     if not library_of(x).tracked(x):
         return None
     from . import torch
 
     return torch
+
+
+def _without_gradient(op: str, integer: bool, *arrays: Any) -> None:
+    for array in arrays:
+        lib = library_of(array)
+        if not lib.tracked(array):
+            continue
+        if lib.traced():
+            raise TypeError(f"x: {op} cannot be traced or transformed; allowed are tensors outside of these")
+        if not integer:
+            raise TypeError(f"x: {op} has no gradient here; allowed are tensors that need none (x.detach())")
 
 
 def _flat(op, x, method, ddof=0, nan="propagate"):
@@ -263,8 +279,7 @@ def _compared(op, x, axis, keepdims, dim, keepdim, nan="propagate", **more):
         if value is not None:
             return value
     axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
-    if not more.get("integer") and library_of(x).tracked(x):
-        raise TypeError(f"x: {op} has no gradient here; allowed are tensors that need none (x.detach())")
+    _without_gradient(op, more.get("integer", False), x)
     return reduced(op, x, axis, keepdims, "automatic", nan=nan, axis_name=axis_name, **more)
 
 
@@ -358,8 +373,7 @@ def dot(
 ) -> Any:
     """The sum of products of the elements of two arrays of one shape and dtype."""
     axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
-    if library_of(x).tracked(x) or library_of(y).tracked(y):
-        raise TypeError("x: dot has no gradient here; allowed are tensors that need none (x.detach())")
+    _without_gradient("dot", False, x, y)
     return reduced("dot", x, axis, keepdims, method, dtype, y=y, two_inputs=True, axis_name=axis_name)
 
 
@@ -375,8 +389,7 @@ def prod(
 ) -> Any:
     """The product, without over- or underflow on the way; of no elements +1."""
     axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
-    if library_of(x).tracked(x):
-        raise TypeError("x: prod has no gradient here; allowed are tensors that need none (x.detach())")
+    _without_gradient("prod", False, x)
     return reduced("prod", x, axis, keepdims, method, dtype, axis_name=axis_name)
 
 
@@ -431,11 +444,7 @@ def moments(
     axis, keepdims, axis_name = chosen(axis, dim, keepdims, keepdim)
     torch = _of_torch(x)
     if torch is not None:
-        parts = (
-            torch.reduced(op, x, axis, keepdims, dtype=dtype, method=method, ddof=ddof)
-            for op in ("mean", "variance")
-        )
-        return Moments(*parts)
+        return Moments(*torch._moments(x, axis, keepdims, dtype, method, ddof))
     return Moments(
         *reduced(
             "moments",

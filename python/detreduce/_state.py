@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional, Tuple
 
 import numpy as np
 
 from . import _core
 from ._arrays import NAMES, NUMPY, WORDS, dtype_word, library_of
-from ._reduce import Extremes, Moments, axes_of, laid_out, second_of, words_of
+from ._reduce import Extremes, Moments, axes_of, ddof_of, laid_out, second_of, words_of
 
 _OPS = "sum mean asum sumsq nrm2 dot sumdiffsq mse mae min max minmax argmin argmax nrminf variance stddev moments count_nonzero".split()
 _TWO = ("dot", "sumdiffsq", "mse", "mae")
@@ -82,7 +83,7 @@ def finish(
     like: Any = None,
 ) -> Any:
     """The results of states: an array of the library that the states are of, two or one a group."""
-    lib = library_of(states)
+    lib, ddof = library_of(states), ddof_of(None, ddof, None)
     output = None if dtype is None or op in INTEGERS else dtype_word(dtype, "dtype")
     results = 2 if op in ("minmax", "moments") else 1
     kept = tuple(states.shape[:-1])
@@ -151,15 +152,18 @@ class State:
 
     def add(self, x: Any, y: Any = None, *, first_index: Optional[int] = None) -> "State":
         """Adds the elements of an array. Of argmin and argmax `first_index` is the index of the first one, by default
-        behind those that were added here before."""
+        behind those that were added to this state by add(): what it was merged with does not count."""
         lib = library_of(x)
         a = lib.open(x, "x")
         word = lib.dtype(a, "x")
         if WORDS[word] != self.dtype:
             raise TypeError(f"x: must have the dtype of the state, {self.dtype}, not {WORDS[word]}")
-        first = self._next if first_index is None else first_index
-        if not isinstance(first, int) or not 0 <= first <= 2**61:
-            raise ValueError(f"first_index: allowed are 0 to 2^61, not {first!r}")
+        try:
+            first = self._next if first_index is None else operator.index(first_index)
+        except (TypeError, RuntimeError):
+            raise TypeError(f"first_index: must be an int, not {first_index!r}") from None
+        if not 0 <= first <= 2**61:
+            raise ValueError(f"first_index: allowed are 0 to 2^61, not {first}")
         words, _ = partial(self.op, x, y, None, self.nan, first)
         if lib.place(words) is not None:
             words = (
@@ -236,8 +240,6 @@ class State:
 
     def value(self, dtype: Any = None, ddof: int = 0) -> Any:
         """The result, rounded once, in `dtype`; that of no elements is NaN where there is none."""
-        if not isinstance(ddof, int) or not 0 <= ddof <= 2**40:
-            raise ValueError(f"ddof: allowed are 0 to 2^40, not {ddof!r}")
         return finish(self.op, NAMES[self.dtype], self._words, dtype, ddof, self.nan)
 
     def to_bytes(self) -> bytes:

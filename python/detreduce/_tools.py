@@ -145,7 +145,8 @@ _TERMS = {"sum": 0, "asum": 0, "sumsq": 1, "dot": 1}
 def explain(x: Any, op: str = "sum") -> Explanation:
     """The result of all elements of x by each method, how far it is from the true one, and how far it could be.
 
-    op: sum, asum, sumsq, mean, nrm2, var or std. The bound is that of SPEC.md, section 8.3; there is one of sums.
+    op: sum, asum, sumsq, mean, nrm2, var or std. var and std have the ddof of the library of x, as dr.var(x)
+    and dr.std(x) have. The bound is that of SPEC.md, section 8.3: there is one of sums that are finite.
     """
     words_of(op=op)
     op = {"var": "variance", "std": "stddev"}.get(op, op)
@@ -157,7 +158,8 @@ def explain(x: Any, op: str = "sum") -> Explanation:
     n = math.prod(a.shape)
     if n == 0:
         raise ValueError("x: must have elements")
-    exact = _double(reduced(op, a, dtype="float64"))
+    ddof = lib.ddof if op in ("variance", "stddev") else 0
+    exact = _double(reduced(op, a, dtype="float64", ddof=ddof, nan_if_empty=True))
     size = _double(reduced("sumsq" if op == "sumsq" else "asum", a, dtype="float64"))
     lines = Explanation()
     on_cpu = lib.place(a) is None
@@ -165,14 +167,15 @@ def explain(x: Any, op: str = "sum") -> Explanation:
         if method == "serial" and not on_cpu:
             continue
         try:
-            value = _double(reduced(op, a, method=method))
+            value = _double(reduced(op, a, method=method, ddof=ddof, nan_if_empty=True))
         except ValueError:  # not offered
             continue
         if math.isfinite(value) and math.isfinite(exact):
             error = float(abs(Fraction(value) - Fraction(exact)))
         else:
             error = 0.0 if value == exact or (value != value and exact != exact) else math.inf
-        lines.append(Explained(method, value, error, _bound(op, method, word, n, exact, size)))
+        bound = _bound(op, method, word, n, exact, size) if math.isfinite(value) else None
+        lines.append(Explained(method, value, error, bound))
     return lines
 
 

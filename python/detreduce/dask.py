@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import NUMPY, dtype_word
-from ._reduce import axes_of
+from ._reduce import axes_of, ddof_of
 from ._state import INTEGERS, finish, op_of, partial
 
 
@@ -57,7 +57,7 @@ def reduce(
     op = op_of(op)
     if op in ("argmin", "argmax", "minmax", "moments", "dot", "sumdiffsq", "mse", "mae"):
         raise ValueError(f"op: {op} is not offered for Dask arrays")
-    axes = axes_of(axis, a.ndim)
+    axes, ddof = axes_of(axis, a.ndim), ddof_of(None, ddof, None)
     word = dtype_word(a.dtype, "a")
     if np.isnan(np.asarray(a.shape, np.float64)).any():
         raise ValueError("a: must have a shape that is known; a.compute_chunk_sizes() finds it")

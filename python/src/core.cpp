@@ -259,12 +259,13 @@ nb::object flat(std::string_view op, std::string_view method, std::uint64_t ddof
 /// many, a plan for each. For what is measured beside it.
 double seconds_of_a_call(std::string_view op, nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu> x,
                          std::uint64_t calls) {
+    if (calls == 0) throw std::invalid_argument("calls: must be 1 or more");
     const auto began = std::chrono::steady_clock::now();
     for (std::uint64_t i = 0; i < calls; ++i) {
-        float result = 0;
+        double result[2]; // of any op
         check(dr::run(
             dr::make_plan({.op = parsed(dr::parse_op, op), .dtype = dr::DType::f32, .n = x.size(), .device = dr::cpu}),
-            x.data(), &result));
+            x.data(), result));
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() / static_cast<double>(calls);
 }

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+import numpy as np
 import torch
 import torch._dynamo  # which the first DTensor would import
 import torch.distributed as dist
@@ -91,6 +92,7 @@ for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         for op, f in (("min", dr.min), ("max", dr.max), ("count_nonzero", dr.count_nonzero)):
             same(drd.reduce(op, part(x), dim=dim), f(x, dim), (op, dim))
         same(drd.reduce("var", part(x), dim=dim, ddof=1), dr.var(x, dim), ("var", dim))
+    same(drd.sum(part(x), np.int64(0), True), drt.sum(x, 0, True), "dim of NumPy")
     same(drd.reduce("dot", part(x), part(y)), dr.dot(x, y), "dot")
     (mean, dx), (want, wanted) = differentiated(drd.mean, part(x)), differentiated(drt.mean, x)
     same(mean, want, "mean")
@@ -256,7 +258,13 @@ if world == 4:  # a mesh of some of the processes: rows of a mesh of two dimensi
 elsewhere = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(3, device="meta"))]
 for p in elsewhere:
     p.grad = torch.zeros_like(p)
+sparse = torch.nn.Parameter(torch.zeros(3))
+sparse.grad = torch.ones(3).to_sparse()
 for call, argument in (
+    (lambda: drd.clip_grad_norm_([sparse], 1.0), "parameters[0]"),
+    (lambda: drd.clip_grad_norm_(None, 1.0), "parameters"),
+    (lambda: drd.loss("zzz", x, x), "name"),
+    (lambda: drd.reduce("var", x, ddof=-1), "ddof"),
     (lambda: drd.norm(x, 3), "p"),
     (lambda: drd.mse_loss(x, x, "none"), "reduction"),
     (lambda: drd.reduce("prod", x), "op"),
@@ -265,7 +273,7 @@ for call, argument in (
     try:
         call()
         raise AssertionError("no error")
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         assert str(error).startswith(argument + ": ")
 dist.barrier()  # torch, at least to 2.7, may wait for itself where a sum was the last
 dist.destroy_process_group()

@@ -23,6 +23,7 @@ def test_chunks_change_no_bit(chunks, axis, keepdims):
         assert lazy.shape == got.shape and lazy.dtype == got.dtype
         assert same_bits(got, getattr(dr, name)(X, axis, keepdims=keepdims)), name
     assert same_bits(drk.sum(a, axis, dtype="float64").compute(), dr.sum(X, axis, "float64"))
+    assert same_bits(drk.var(a, ddof=np.int64(1)).compute(), dr.var(X, ddof=1))
     assert same_bits(drk.reduce("count_nonzero", a, axis).compute(), dr.count_nonzero(X, axis))
 
 
@@ -34,6 +35,8 @@ def test_chunks_change_no_bit(chunks, axis, keepdims):
         (ValueError, "a", lambda a: drk.sum(a[a > 0])),
         (ValueError, "op", lambda a: drk.reduce("argmin", a)),
         (ValueError, "axis", lambda a: drk.sum(a, 3)),
+        (ValueError, "ddof", lambda a: drk.var(a, ddof=-1)),
+        (TypeError, "ddof", lambda a: drk.var(a, ddof="a")),
         (TypeError, "dtype", lambda a: drk.sum(a, dtype="int8")),
     ],
 )

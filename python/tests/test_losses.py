@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import detreduce as dr
+from libraries import Foreign
 from oracle import arrays, same_bits
 
 RNG = np.random.default_rng(5)
@@ -183,6 +184,13 @@ def test_clipping():
     assert bad.tolist() == [1.0, math.inf]
     swapped = np.array([3.0, 4.0], ">f8")
     assert dr.clip_grad_norm_([swapped], 1.0) == 5 and abs(swapped[0] - 0.6) < 1e-6
+    for shape in ((3, 3), (2, 3), (2, 3, 4)):
+        for order in (">f4", "<f4"):
+            a = np.arange(1.0, math.prod(shape) + 1).reshape(shape).astype(order)
+            for swapped in (a.T, a.swapaxes(0, 1), a[:, ::-1]):
+                alone = np.array(swapped, np.float32)
+                norm = dr.clip_grad_norm_([alone], 1.0)
+                assert dr.clip_grad_norm_([swapped], 1.0) == norm and np.array_equal(swapped, alone)
 
 
 X = np.ones((4, 3), np.float32)
@@ -244,6 +252,7 @@ FIXED.flags.writeable = False
         (TypeError, "parameters[1]", lambda: dr.clip_grad_norm_([np.ones(3), [1.0]], 1)),
         (TypeError, "parameters[0]", lambda: dr.clip_grad_norm_([T], 1)),
         (ValueError, "parameters[0]", lambda: dr.clip_grad_norm_([FIXED], 1)),
+        (TypeError, "parameters[0]", lambda: dr.clip_grad_norm_([Foreign(np.ones(3))], 1)),
     ],
 )
 def test_errors_name_the_argument(error, argument, call):
@@ -290,6 +299,8 @@ def test_norms_of_channels_are_their_formulas(dtype):
         (ValueError, "momentum", lambda x, w: dr.batch_norm(x, w, w, momentum=2)),
         (ValueError, "x", lambda x, w: dr.batch_norm(x[:1, :, :1], training=True)),
         (ValueError, "x", lambda x, w: dr.batch_norm(x[:0], training=True)),
+        (TypeError, "running_mean", lambda x, w: dr.batch_norm(x, [0.0] * 6, np.ones(6), training=True)),
+        (TypeError, "running_var", lambda x, w: dr.batch_norm(x, np.ones(6), [1.0] * 6, training=True)),
     ],
 )
 def test_errors_of_norms_of_channels_name_the_argument(error, argument, call):

@@ -231,6 +231,16 @@ def test_numbers_are_arrays_of_one():
     assert dr.sum(np.float16(2)).dtype == np.float16 and dr.sum([1.5, 2]) == 3.5
 
 
+def test_a_mean_needs_no_elements_for_a_variance():
+    x = np.float32([[5], [7]])
+    for method in ("exact", "tree", "serial"):
+        with pytest.warns(RuntimeWarning, match="moments of 1 elements"):
+            mean, var = dr.moments(x, 1, ddof=1, method=method)
+        assert mean.tolist() == [5, 7] and np.isnan(var).all()
+    with pytest.warns(RuntimeWarning):
+        assert np.isnan(dr.moments(x[:0])).all()
+
+
 def test_corrections():
     x = np.array([1.0, 2.0, 4.0])
     assert dr.var(x, ddof=1) == dr.var(x, correction=1) == 7 / 3

@@ -62,6 +62,13 @@ def test_two_inputs_and_other_outputs():
     assert dr.State().value() == 0 and np.isnan(dr.State("mean").value()) and dr.State("argmax").value() == -1
 
 
+def test_integers_of_numpy_are_integers():
+    x = np.float64([1, 5, 2])
+    state = dr.State("argmax").add(x, first_index=np.int64(4))
+    assert state.value() == 5 and state.add(x + 1).value() == 8
+    assert dr.State("var").add(x).value(ddof=np.int64(1)) == dr.var(x, ddof=1)
+
+
 def test_words_are_what_an_all_reduce_adds():
     rng = np.random.default_rng(1)
     x = rng.standard_normal((3, 500))
@@ -153,6 +160,8 @@ def test_other_processes(start, tmp_path):
         (ValueError, "other", lambda s: s.merge(dr.State("sum", "float32"))),
         (ValueError, "words", lambda s: s.from_words(np.zeros(3, np.int64))),
         (ValueError, "ddof", lambda s: s.value(ddof=-1)),
+        (TypeError, "ddof", lambda s: s.value(ddof="a")),
+        (TypeError, "first_index", lambda s: s.add(np.ones(2), first_index=0.5)),
         (TypeError, "dtype", lambda s: s.value("int8")),
     ],
 )

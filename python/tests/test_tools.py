@@ -12,6 +12,19 @@ import detreduce as dr
 from detreduce import _state, _tools
 
 
+def test_explanations_are_of_the_function_of_the_library():
+    x = np.float32([1, 2, 4, 9])
+    for op, f in (("var", dr.var), ("std", dr.std), ("mean", dr.mean)):
+        assert all(abs(line.value - f(x)) < 2e-6 and line.error < 2e-6 for line in dr.explain(x, op))
+        if torch is not None:
+            t = torch.from_numpy(x)
+            assert all(abs(line.value - f(t)) < 2e-6 and line.error < 2e-6 for line in dr.explain(t, op))
+    for line in dr.explain(np.float32([3e38, 3e38])):
+        assert line.value == np.inf and line.bound is None and "at most" not in str(line)
+    for line in dr.explain(np.float32([3e38, 3e38, -3e38]), "sum"):
+        assert (line.bound is None) == (not np.isfinite(line.value))
+
+
 def test_devices():
     cpu, *gpus = dr.devices()
     assert cpu.name == "cpu" and cpu.instruction_sets[0] == "baseline"

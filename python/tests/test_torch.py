@@ -394,6 +394,8 @@ def test_torch_checks_the_ops(device):
         (ops.loss, (x, y.detach(), None, "bce_with_logits", 1.0, "none", "automatic", None)),
         (ops.row_wise, (x, 1, "softmax")),
         (ops.row_wise, (x, 0, "log_softmax")),
+        (ops.row_wise, (x.detach().bfloat16().requires_grad_(), 1, "softmax", torch.float32)),
+        (ops.moments, (x, [1], False, None, "tree", 1)),
         (ops.logsumexp, (x, [0], True)),
         (ops.norm, (x, [6], w, w, 1e-5, "layernorm")),
         (ops.norm, (x, [6], w, None, 1e-5, "rmsnorm")),
@@ -540,6 +542,61 @@ def test_modules_take_state_dicts(device):
             torch.nn.init.normal_(parameter)
         ours.load_state_dict(theirs.state_dict())
         assert torch.allclose(ours(*arguments), theirs(*arguments), atol=1e-6), name
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 5), (3, 4, 5), (2, 3, 4, 5)])
+def test_softmax_without_dim_is_that_of_torch(shape, device):
+    x = numbers(*shape, dtype=torch.float32, device=device)
+    for name in ("Softmax", "LogSoftmax"):
+        with pytest.warns(UserWarning, match="Implicit dimension choice for"):
+            got, want = (getattr(of, name)()(x) for of in (drt, torch.nn))
+        assert torch.allclose(got, want, atol=1e-6), name
+
+
+def test_modules_under_autocast_are_those_of_torch(device):
+    x, p = numbers(4, 6, dtype=torch.bfloat16, device=device), numbers(4, 6, dtype=torch.float32, device=device, low=0.1)
+    t, w = torch.arange(4, device=device), numbers(6, dtype=torch.float32, device=device, low=0.1, seed=1)
+    for name, args, arguments in [
+        ("LayerNorm", (6,), (x,)),
+        ("RMSNorm", (6,), (x,)),
+        ("RMSNorm", (6, None, False), (x,)),
+        ("GroupNorm", (2, 6), (x,)),
+        ("BatchNorm1d", (6,), (x,)),
+        ("Softmax", (1,), (x,)),
+        ("LogSoftmax", (1,), (x,)),
+        ("CrossEntropyLoss", (w,), (x, t)),
+        ("CrossEntropyLoss", (), (x, t)),
+        ("CrossEntropyLoss", (), (x, p)),
+        ("NLLLoss", (w,), (x, t)),
+        ("MSELoss", (), (x, p)),
+        ("MSELoss", (), (x, x[:1].expand(4, 6))),
+        ("L1Loss", (), (x, p)),
+        ("HuberLoss", (), (x, p)),
+        ("SmoothL1Loss", (), (x, p)),
+        ("BCELoss" if device == "cpu" else "MSELoss", (), (x.sigmoid(), p)),
+        ("BCEWithLogitsLoss", (w,), (x, p)),
+        ("KLDivLoss", (None, None, "batchmean"), (x, p)),
+    ]:
+        theirs, ours = (getattr(of, name)(*args).to(device) for of in (torch.nn, drt))
+        if name == "RMSNorm" and torch.__version__ < (2, 11):
+            continue  # which gave the dtype of the weight
+        with torch.autocast(device, torch.bfloat16):
+            try:
+                want = theirs(*arguments)
+            except (RuntimeError, TypeError):  # of a torch that mixes no dtypes there
+                want = theirs(arguments[0].float(), *arguments[1:])
+            got = ours(*arguments)
+            compiled = torch.compile(ours, backend="aot_eager", fullgraph=True)(*arguments)
+        assert got.dtype is want.dtype, (name, got.dtype, want.dtype)
+        assert torch.allclose(got.float(), want.float(), atol=0.02), name
+        assert torch.equal(compiled, got), name
+        leaf = arguments[0].clone().requires_grad_()
+        with torch.autocast(device, torch.bfloat16):
+            ours(leaf, *arguments[1:]).sum().backward()
+        assert leaf.grad.dtype is torch.bfloat16, name
+        if name.endswith("Loss"):
+            with pytest.raises(TypeError, match="^input: must be"), torch.autocast(device, torch.bfloat16):
+                ours(None, arguments[-1])
 
 
 class Model(torch.nn.Module):
@@ -809,6 +866,13 @@ def test_gradients_are_clipped(device):
     assert all(torch.allclose(a.grad, b.grad) for a, b in zip(ours.parameters(), theirs.parameters()))
     assert torch.equal(norm, drt.clip_grad_norm_(reversed(list(model().parameters())), 0.1))
     assert drt.clip_grad_norm_([], 1.0) == 0
+    p, q = (torch.nn.Parameter(torch.zeros(3, 3, device=device)) for _ in range(2))
+    g = torch.arange(9.0, device=device).reshape(3, 3)
+    p.grad, q.grad = torch.complex(torch.zeros_like(g), -g).conj().imag.T, g.T.contiguous()
+    assert torch.equal(drt.clip_grad_norm_(p, 1.0), drt.clip_grad_norm_(q, 1.0)) and torch.equal(p.grad, q.grad)
+    p.grad = g.to_sparse()
+    with pytest.raises(TypeError, match=r"^parameters\[0\]: must be a dense tensor"):
+        drt.clip_grad_norm_(p, 1.0)
 
 
 def test_the_functions_of_the_package_have_gradients():
@@ -845,17 +909,194 @@ def test_whoever_has_a_gradient_gets_it():
     short, weight = numbers(4, 5, dtype=torch.bfloat16).requires_grad_(), numbers(5, dtype=torch.bfloat16)
     t = torch.arange(4)
     for f in (
-        lambda v, d: dr.layer_norm(v, 5, weight, dtype=d),
-        lambda v, d: dr.rms_norm(v, 5, weight, dtype=d),
-        lambda v, d: dr.cross_entropy(v, t, weight, dtype=d),
+        lambda v, d: dr.layer_norm(v, 5, weight.to(v.dtype), dtype=d),
+        lambda v, d: dr.rms_norm(v, 5, weight.to(v.dtype), dtype=d),
+        lambda v, d: dr.cross_entropy(v, t, weight.to(v.dtype), dtype=d),
         lambda v, d: dr.nll(v, t, dtype=d),
     ):
         got = f(short, "float32")
         assert got.dtype == torch.float32 and torch.equal(got.detach(), f(short.detach(), "float32"))
         got.sum().backward()
         assert short.grad.dtype == torch.bfloat16
-        with pytest.raises(TypeError, match="^dtype: "):
-            f(short, torch.float64)
+        for v in (short, short.detach(), short.detach().double().requires_grad_(), short.detach().float()):
+            with pytest.raises(ValueError, match="^dtype: "):
+                f(v, torch.float64 if v.dtype is not torch.float64 else torch.float32)
+
+
+def of_wider_results(dtype, n, device="cpu"):
+    """Functions of 8 rows of n elements, and of the dtype of the result."""
+    y, w, b = (numbers(*shape, dtype=dtype, device=device, seed=i) for i, shape in enumerate(((8, n), (n,), (n,)), 1))
+    t = torch.arange(8, device=device)
+    return {
+        "softmax": lambda v, d: dr.softmax(v, dtype=d),
+        "softmax of columns": lambda v, d: dr.softmax(v, 0, dtype=d),
+        "log_softmax": lambda v, d: dr.log_softmax(v, dtype=d),
+        "logsumexp": lambda v, d: dr.logsumexp(v, 1, dtype=d),
+        "logsumexp of all": lambda v, d: dr.logsumexp(v, dtype=d),
+        "cross_entropy": lambda v, d: dr.cross_entropy(v, t, dtype=d),
+        "cross_entropy of rows": lambda v, d: dr.cross_entropy(v, t, reduction="none", dtype=d),
+        "nll": lambda v, d: dr.nll(v, t, w.to(v.dtype), reduction="none", dtype=d),
+        "layer_norm": lambda v, d: dr.layer_norm(v, n, w.to(v.dtype), b.to(v.dtype), dtype=d),
+        "rms_norm": lambda v, d: dr.rms_norm(v, n, w.to(v.dtype), dtype=d),
+        "cosine_similarity": lambda v, d: dr.cosine_similarity(v, y.to(v.dtype), dtype=d),
+        "distillation": lambda v, d: dr.distillation(v, y.to(v.dtype), dtype=d),
+        "mse": lambda v, d: dr.mse(v, y.to(v.dtype), dtype=d),
+        "sum": lambda v, d: dr.sum(v, 1, d),
+        "var": lambda v, d: dr.var(v, 1, d, method="tree"),
+        "moments": lambda v, d: dr.moments(v, 1, d, method="tree").mean,
+    }
+
+
+@pytest.mark.parametrize("n", [100, 20000])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_gradient_changes_no_bit_of_a_wider_result(dtype, n, device):
+    x = numbers(8, n, dtype=dtype, device=device)
+    for name, f in of_wider_results(dtype, n, device).items():
+        leaf, wide = x.clone().requires_grad_(), x.double().requires_grad_()
+        alone, got, true = f(x, "float32"), f(leaf, torch.float32), f(wide, None)
+        assert alone.dtype is got.dtype is torch.float32 and torch.equal(alone, got.detach()), name
+        up = numbers(*got.shape, dtype=torch.float32, device=device, seed=9)
+        (g,), (want,) = torch.autograd.grad(got, leaf, up), torch.autograd.grad(true, wide, up.double())
+        smallest = torch.finfo(dtype).smallest_normal  # below which float16 has fewer bits
+        assert g.dtype is dtype, name
+        assert (g.double() - want).abs().max() <= 2.0**-7 * want.abs().max() + smallest, name
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_wider_result_is_that_of_whoever_compiles_or_traces(dtype, device):
+    torch._dynamo.reset()
+    x, y = (numbers(8, 100, dtype=dtype, device=device, seed=i) for i in range(2))
+
+    def gradient(f, up):
+        leaf = x.clone().requires_grad_()
+        return torch.autograd.grad(f(leaf), leaf, up)[0]
+
+    for f, same in (
+        (lambda v: drt.softmax(v, dtype=torch.float32), lambda v: dr.softmax(v, dtype="float32")),
+        (lambda v: drt.log_softmax(v, 0, dtype=torch.float32), lambda v: dr.log_softmax(v, 0, dtype="float32")),
+        (lambda v: drt.logsumexp(v, 1, dtype=torch.float32), lambda v: dr.logsumexp(v, 1, dtype="float32")),
+        (
+            lambda v: drt.cosine_similarity(v, y, dtype=torch.float32),
+            lambda v: dr.cosine_similarity(v, y, 1, dtype="float32"),
+        ),
+    ):
+        want = same(x)
+        compiled = torch.compile(f, backend="aot_eager", fullgraph=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            traced = torch.jit.trace(f, x, check_trace=False)
+        for call in (f, compiled, traced):
+            assert torch.equal(call(x), want) and torch.equal(call(x.clone().requires_grad_()).detach(), want)
+            up = numbers(*want.shape, dtype=torch.float32, device=device, seed=9)
+            assert torch.equal(gradient(call, up), gradient(same, up))
+    v = x.float()  # what rows cannot write is cast before, as by torch
+    assert drt.softmax(v, dtype=torch.float64).dtype is torch.float64
+    assert torch.equal(drt.softmax(v.requires_grad_(), dtype=dtype).detach(), drt.softmax(x, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_what_dtypes_are_allowed_does_not_depend_on_a_gradient(dtype):
+    x = numbers(8, 10, dtype=dtype)
+    for name, f in of_wider_results(dtype, 10).items():
+        for output in DTYPES + (torch.float8_e5m2, torch.int32):
+            results = []
+            for v in (x, x.clone().requires_grad_()):
+                try:
+                    results.append(f(v, output).detach())
+                except (TypeError, ValueError) as error:
+                    results.append(str(error))
+            a, b = results
+            assert a == b if isinstance(a, str) else torch.equal(a.float(), b.float()), (name, output, a, b)
+
+
+@pytest.mark.parametrize("method", ["exact", "tree", "serial"])
+def test_moments_have_a_gradient(method, device):
+    if method == "serial" and device == "cuda":
+        return
+    for ddof in ({}, {"ddof": 0}):
+        for axis, keepdims in ((None, False), (1, False), ((0, 2), True)):
+            x = numbers(3, 40, 5, dtype=torch.float32, device=device).requires_grad_()
+            want = dr.moments(x.detach(), axis, None, keepdims=keepdims, method=method, **ddof)
+            got = dr.moments(x, axis, None, keepdims=keepdims, method=method, **ddof)
+            assert all(torch.equal(a.detach(), b) and a.requires_grad for a, b in zip(got, want))
+            dims, correction = (0, 1, 2) if axis is None else axis, ddof.get("ddof", 1)
+            theirs = torch.var_mean(x, dims, correction=correction, keepdim=keepdims)
+            up = numbers(*got.mean.shape, dtype=torch.float32, device=device, seed=2)
+            for a, b in ((got.mean + 2 * got.var, theirs[1] + 2 * theirs[0]), (got.mean, theirs[1]), (got.var, theirs[0])):
+                a, b = (torch.autograd.grad(v, x, up, retain_graph=True)[0] for v in (a, b))
+                assert torch.allclose(a, b, atol=1e-6)
+    assert torch.autograd.gradgradcheck(
+        lambda v: tuple(dr.moments(v, 1, method=method)), [numbers(3, 5, device=device).requires_grad_()]
+    )
+    with pytest.warns(UserWarning, match="moments of 1 elements"):
+        one = dr.moments(numbers(1, device=device).requires_grad_(), method=method)
+    assert one.mean == numbers(1, device=device) and one.var.isnan()
+
+
+@pytest.mark.parametrize(
+    "op", ["argmax", "argmin", "minmax", "moments", "count_nonzero", "count_unique", "prod", "max", "dot", "zzz", ""]
+)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64], ids=str)
+def test_ops_of_other_results_are_refused(op, dtype, device):
+    for shape, dim in (((2000, 3), 1), ((3, 2000), None), ((7, 5, 3), (0, 2))):
+        x = numbers(*shape, dtype=dtype, device=device)
+        dims = [*range(len(shape))] if dim is None else [dim] if isinstance(dim, int) else [*dim]
+        for v in (x, x.clone().requires_grad_()):
+            for call in (
+                lambda: drt.reduced(op, v, dim),
+                lambda: torch.ops.detreduce.reduce(v, dims, False, op, None, "automatic", 0),
+            ):
+                with pytest.raises(ValueError, match="^op: allowed are sum, mean, asum"):
+                    call()
+    x, t, ops = numbers(300, 7, dtype=dtype, device=device), torch.arange(300, device=device) % 7, torch.ops.detreduce
+    for call in (
+        lambda: ops.row_wise(x, 1, op),
+        lambda: ops.row_wise(x, 1, "logsumexp"),
+        lambda: ops.norm(x, [7], None, None, 1e-5, op),
+        lambda: ops.cross_entropy(x, t, None, -100, 0.0, op, "mean", "automatic"),
+        lambda: ops.cross_entropy(x, t, None, -100, 0.0, "cross_entropy_gradient", "none", "automatic"),
+        lambda: ops.cross_entropy(x, t, None, -100, 0.0, "nll_gradient", "mean", "automatic"),
+    ):
+        with pytest.raises(ValueError, match="^op: allowed are "):
+            call()
+
+
+def misaligned(x):
+    """The same elements, the first of which begins where none of them may."""
+    raw = bytearray(1 + x.numel() * x.element_size())
+    size = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
+    y = torch.frombuffer(raw, dtype=size, offset=1).view(x.dtype).reshape(x.shape)
+    y.copy_(x)
+    assert y.data_ptr() % x.element_size() != 0
+    return y
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_elements_may_begin_anywhere(dtype):
+    def gradients(f, *tensors, up=lambda t: t):
+        leaves = [t.requires_grad_() for t in tensors]
+        out = f(*leaves)
+        return out.detach(), *torch.autograd.grad(out, leaves, up(numbers(*out.shape, dtype=dtype, seed=3)))
+
+    x, w = numbers(4, 5, dtype=dtype), numbers(5, dtype=dtype, seed=1)
+    for f in (
+        lambda v, w: drt.sum(v) + drt.norm(w),
+        lambda v, w: drt.norm(v, dim=1) * drt.mean(w, 0),
+        lambda v, w: drt.softmax(v) * w,
+        lambda v, w: drt.layer_norm(v, (5,), w),
+        lambda v, w: drt.group_norm(v, 1, w),
+        lambda v, w: drt.cross_entropy(v, torch.arange(4)) + w,
+        lambda v, w: drt.mse_loss(v, v * 0) * w,
+        lambda v, w: drt.cosine_similarity(v, 2 * v).sum() * w,
+        lambda v, w: drt.logsumexp(v, 1).sum() * w,
+    ):
+        want, got = gradients(f, x.clone(), w.clone()), gradients(f, misaligned(x), misaligned(w), up=misaligned)
+        assert all(map(torch.equal, got, want))
+    for f in (dr.sum, dr.max, dr.softmax, lambda v: dr.moments(v, 1).var, lambda v: dr.mse(v, v + 1)):
+        assert torch.equal(f(misaligned(x)), f(x))
+    p, q = (torch.nn.Parameter(torch.zeros_like(x)) for _ in range(2))
+    p.grad, q.grad = misaligned(x), x.clone()
+    assert torch.equal(drt.clip_grad_norm_(p, 1.0), drt.clip_grad_norm_(q, 1.0)) and torch.equal(p.grad, q.grad)
 
 
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
@@ -1168,6 +1409,10 @@ def test_other_names_of_what_is_taken(device):
         (ValueError, "weight", lambda x: drt.rms_norm(x, 5, x[0].detach().to("meta"))),
         (TypeError, "input", lambda x: drt.sum(x.detach().to_sparse())),
         (TypeError, "name", lambda x: drt.loss(x, x, x)),
+        (ValueError, "name", lambda x: drt.loss("zzz", x, x)),
+        (TypeError, "parameter", lambda x: drt.loss("huber", x, x, parameter="a")),
+        (ValueError, "ddof", lambda x: drt.reduced("variance", x, ddof=-1)),
+        (TypeError, "parameters", lambda x: drt.clip_grad_norm_(None, 1.0)),
         (TypeError, "keepdim", lambda x: drt.sum(x, 0, x)),
         (ValueError, "x2", lambda x: drt.cosine_similarity(x, x[:, :2])),
         (TypeError, "x2", lambda x: drt.cosine_similarity(x, 1.0)),

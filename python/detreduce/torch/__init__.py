@@ -8,7 +8,8 @@
         loss = model(x).mean()
     loss.backward()
 
-The ops are known to torch.library: they work in eager mode, under torch.compile and in CUDA graphs.
+The ops are known to torch.library: they work in eager mode, under torch.compile and torch.jit.trace, with torch.func.grad, vjp,
+jacrev and vmap, and in CUDA graphs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from torch import Tensor
 from .. import _losses
 from .._arrays import dtype_word as _dtype_word
 from .._reduce import axes_of
+from .._reduce import ddof_of as _ddof_of
 from .._reduce import words_of as _words_of
 from . import _ops
 
@@ -30,9 +32,9 @@ _LIBRARY = _ops._LIBRARY
 
 
 def _tensor(x: Any, argument: str) -> None:
-    if not isinstance(x, _torch.Tensor):
-        raise TypeError(f"{argument}: must be a torch.Tensor, not {type(x).__name__}")
-    if x.is_nested or type(x) not in _PLAIN:
+    if type(x) not in _PLAIN or x.is_nested:
+        if not isinstance(x, _torch.Tensor):
+            raise TypeError(f"{argument}: must be a torch.Tensor, not {type(x).__name__}")
         _LIBRARY.refuse_wrapper(x, argument)
     if x.layout is not _torch.strided:
         raise TypeError(f"{argument}: must be a dense tensor, not {x.layout}")
@@ -78,6 +80,10 @@ def reduced(
     """sum, mean, asum, sumsq, nrm2, variance or stddev."""
     if type(op) is not str or type(method) is not str:
         _words_of(op=op, method=method)
+    if op not in _ops.OPS:
+        _ops.refuse_op(op, _ops.OPS)
+    if ddof:
+        ddof = _ddof_of(x, ddof, None)
     if dim is None and dtype is None and keepdim is False:
         out = _ops.whole(op, x, method, ddof)
         if out is not None:
@@ -105,7 +111,9 @@ def norm(
     input: Tensor, p: float = 2, dim: Dim = None, keepdim: bool = False, *, dtype=None, method="automatic"
 ) -> Tensor:
     """The 1-norm or the 2-norm."""
-    if _losses.number_of(p, "p") not in (1, 2):
+    if type(p) is not int:
+        p = _losses.number_of(p, "p")
+    if p not in (1, 2):
         raise ValueError(f"p: allowed are 1 and 2, not {p!r}")
     return reduced("nrm2" if p == 2 else "asum", input, dim, keepdim, dtype=dtype, method=method)
 
@@ -123,9 +131,14 @@ def std(
 
 
 def _correction(x: Tensor, correction: Any) -> int:
-    from .._reduce import ddof_of
+    return _ddof_of(x, None, correction)
 
-    return ddof_of(x, None, correction)
+
+def _moments(x, dim, keepdim, dtype, method, ddof) -> Any:
+    _tensor(x, "input")
+    _words_of(method=method)
+    dims, keepdim = list(axes_of(dim, x.dim(), "dim")), _losses.flag_of(keepdim, "keepdim")
+    return _ops.moments(x, dims, keepdim, _dtype(dtype), method, ddof)
 
 
 def loss(
@@ -142,10 +155,15 @@ def loss(
 ) -> Tensor:
     """One of the losses of elements, by its name here. pos_weight, a tensor of one element, stands in the place of `parameter`."""
     _tensors(input=x, target=target, weight=weight)
-    _words_of(name=name, method=method)
+    if type(name) is not str or name not in _losses.LOSSES:
+        _losses.loss_of(name)
+    if type(method) is not str:
+        _words_of(method=method)
     if x.shape != target.shape:
         raise ValueError(f"target: must have the shape of input, {tuple(x.shape)}, not {tuple(target.shape)}")
     _losses.reduction_of(reduction, _losses.REDUCTIONS + ("batchmean",))
+    if type(parameter) is not float:
+        parameter = _losses.number_of(parameter, "parameter")
     return _ops.loss(x, target, weight, name, parameter, reduction, method, _dtype(dtype), pos_weight)
 
 
@@ -247,34 +265,49 @@ def distillation_loss(
 
 
 def softmax(input: Tensor, dim: int = -1, *, dtype=None) -> Tensor:
+    if dtype is not None:
+        input, dtype = _cast(input, dtype)
     return _row_wise("softmax", input, dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int = -1, *, dtype=None) -> Tensor:
+    if dtype is not None:
+        input, dtype = _cast(input, dtype)
     return _row_wise("log_softmax", input, dim, dtype)
 
 
-def _row_wise(op: str, x: Tensor, dim: int, dtype) -> Tensor:
-    _tensor(x, "input")
-    if dtype is not None:
-        x = x.to(_dtype(dtype))
-    dim = _one(dim, x)
-    return _ops.row_wise(x, dim, op)
-
-
 def logsumexp(input: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype=None) -> Tensor:
-    _tensor(input, "input")
-    keepdim = _losses.flag_of(keepdim, "keepdim")
     if dtype is not None:
-        input = input.to(_dtype(dtype))
-    return _ops.logsumexp(input, list(axes_of(dim, input.dim(), "dim")), keepdim)
+        input, dtype = _cast(input, dtype)
+    return _logsumexp(input, dim, keepdim, dtype)
+
+
+def _cast(x: Tensor, dtype: Any) -> tuple:
+    """x in `dtype`, as torch casts it; as it is where an op of rows writes that dtype: float32 of 16 bits."""
+    _tensor(x, "input")
+    dtype = _dtype(dtype)
+    if dtype is _torch.float32 and x.dtype in (_torch.float16, _torch.bfloat16):
+        return x, dtype
+    return x.to(dtype), None
+
+
+def _row_wise(op: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
+    _tensor(x, "input")
+    return _ops.row_wise(x, _one(dim, x), op, dtype)
+
+
+def _logsumexp(x: Tensor, dim: Dim, keepdim: bool, dtype: Any) -> Tensor:
+    _tensor(x, "input")
+    keepdim = _losses.flag_of(keepdim, "keepdim")
+    return _ops.logsumexp(x, list(axes_of(dim, x.dim(), "dim")), keepdim, dtype)
 
 
 def cosine_similarity(
-    x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, method="automatic"
+    x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8, *, method="automatic", dtype=None
 ) -> Tensor:
     _tensors(x1=x1, x2=x2)
-    _words_of(method=method)
+    if type(method) is not str:
+        _words_of(method=method)
     eps = _losses.parameter_of(eps, "eps")
     if x1.shape != x2.shape:
         try:
@@ -283,7 +316,8 @@ def cosine_similarity(
             raise ValueError(
                 f"x2: must have a shape that goes with {tuple(x1.shape)}, not {tuple(x2.shape)}"
             ) from None
-    return _ops.cosine(x1, x2, _one(dim, x1), eps, method)
+    dtype = None if dtype is None else _dtype(dtype)
+    return _ops.cosine(x1, x2, _one(dim, x1), eps, method, dtype)
 
 
 def layer_norm(input: Tensor, normalized_shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
@@ -294,8 +328,8 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps: Optional[float] 
     return _norm("rmsnorm", input, normalized_shape, weight, None, eps)
 
 
-def _norm(op: str, x: Tensor, normalized_shape, weight, bias, eps) -> Tensor:
-    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps)
+def _norm(op: str, x: Tensor, normalized_shape, weight, bias, eps, dtype=None) -> Tensor:
+    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps) if dtype is None else None
     if y is not None:
         return y
     _tensors(input=x, weight=weight, bias=bias)
@@ -306,7 +340,8 @@ def _norm(op: str, x: Tensor, normalized_shape, weight, bias, eps) -> Tensor:
         eps = _torch.finfo(_ops.arithmetic(x.dtype)).eps
     if bias is not None and weight is None:
         weight = _torch.ones_like(bias)
-    return _ops.norm(x, list(x.shape[x.dim() - last :]), weight, bias, float(eps), op)[0]
+    dtype = None if dtype is None else _dtype(dtype)
+    return _ops.norm(x, list(x.shape[x.dim() - last :]), weight, bias, float(eps), op, dtype)[0]
 
 
 def group_norm(
@@ -388,9 +423,12 @@ def nll_loss(
     return _classes("nll", input, target, weight, ignore_index, reduction, 0.0, method)
 
 
-def _classes(op, x, target, weight, ignore_index, reduction, label_smoothing, method, z_loss=0.0) -> Tensor:
+def _classes(
+    op, x, target, weight, ignore_index, reduction, label_smoothing, method, z_loss=0.0, dtype=None
+) -> Tensor:
     _tensors(input=x, target=target, weight=weight)
-    _words_of(method=method)
+    if type(method) is not str:
+        _words_of(method=method)
     _losses.reduction_of(reduction)
     if type(ignore_index) is not int or not -(2**63) <= ignore_index < 2**63:
         ignore_index = _losses.ignore_index_of(ignore_index)
@@ -398,7 +436,9 @@ def _classes(op, x, target, weight, ignore_index, reduction, label_smoothing, me
         label_smoothing = _losses.number_of(label_smoothing, "label_smoothing")
     if type(z_loss) is not float:
         z_loss = _losses.number_of(z_loss, "z_loss")
-    return _ops.cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss)
+    dtype = None if dtype is None else _dtype(dtype)
+    more = ignore_index, label_smoothing, op, reduction, method, z_loss, dtype
+    return _ops.cross_entropy(x, target, weight, *more)
 
 
 def clip_grad_norm_(
@@ -408,13 +448,11 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: Optional[bool] = None,
 ) -> Tensor:
-    """As torch.nn.utils.clip_grad_norm_, of the 2-norm. The norm has the bits of all gradients in any order."""
+    """As torch.nn.utils.clip_grad_norm_, of the 2-norm and a finite max_norm. The norm has the bits of all gradients in any order."""
     if _losses.number_of(norm_type, "norm_type") != 2.0:
         raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
-    if isinstance(parameters, _torch.Tensor):
-        parameters = [parameters]
     with _torch.no_grad():
-        return _losses.clip_grad_norm_(list(parameters), max_norm, error_if_nonfinite=error_if_nonfinite)
+        return _losses.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=error_if_nonfinite)
 
 
 from ._mode import not_covered, reproducible  # noqa: E402

@@ -2,73 +2,103 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 import detreduce.torch as drt
+
+from ._mode import _wide
+
+
+def _cast(names: str, input: Any, *others: Any) -> tuple:
+    """In the dtype in which autocast would have one of these ops of torch computed."""
+    return _wide(names, input, *others) if isinstance(input, Tensor) else (input, *others)
 
 
 class MSELoss(nn.MSELoss):
     def forward(self, input, target) -> Tensor:
+        input, target = _cast("mse_loss", input, target)
         return drt.mse_loss(input, target, self.reduction)
 
 
 class L1Loss(nn.L1Loss):
     def forward(self, input, target) -> Tensor:
+        input, target = _cast("l1_loss", input, target)
         return drt.l1_loss(input, target, self.reduction)
 
 
 class HuberLoss(nn.HuberLoss):
     def forward(self, input, target) -> Tensor:
+        input, target = _cast("huber_loss", input, target)
         return drt.huber_loss(input, target, self.reduction, self.delta)
 
 
 class SmoothL1Loss(nn.SmoothL1Loss):
     def forward(self, input, target) -> Tensor:
+        input, target = _cast("smooth_l1_loss", input, target)
         return drt.smooth_l1_loss(input, target, self.reduction, self.beta)
 
 
 class BCELoss(nn.BCELoss):
     def forward(self, input, target) -> Tensor:
-        return drt.binary_cross_entropy(input, target, self.weight, self.reduction)
+        input, target, weight = _cast("binary_cross_entropy", input, target, self.weight)
+        return drt.binary_cross_entropy(input, target, weight, self.reduction)
 
 
 class BCEWithLogitsLoss(nn.BCEWithLogitsLoss):
     def forward(self, input, target) -> Tensor:
-        return drt.binary_cross_entropy_with_logits(
-            input, target, self.weight, self.reduction, self.pos_weight
-        )
+        input, target, weight = _cast("binary_cross_entropy_with_logits", input, target, self.weight)
+        return drt.binary_cross_entropy_with_logits(input, target, weight, self.reduction, self.pos_weight)
 
 
 class KLDivLoss(nn.KLDivLoss):
     def forward(self, input, target) -> Tensor:
+        input, target = _cast("kl_div", input, target)
         return drt.kl_div(input, target, self.reduction, self.log_target)
 
 
 class CrossEntropyLoss(nn.CrossEntropyLoss):
     def forward(self, input, target) -> Tensor:
+        names = "cross_entropy_loss nll_loss_nd log_softmax.int"
+        input, target, weight = _cast(names, input, target, self.weight)
         return drt.cross_entropy(
-            input, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
+            input, target, weight, self.ignore_index, self.reduction, self.label_smoothing
         )
 
 
 class NLLLoss(nn.NLLLoss):
     def forward(self, input, target) -> Tensor:
-        return drt.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
+        input, target, weight = _cast("nll_loss nll_loss_nd", input, target, self.weight)
+        return drt.nll_loss(input, target, weight, self.ignore_index, self.reduction)
+
+
+def _of_rows(norm: Any, x: Any, shape: Any, weight: Any, *more: Any) -> Tensor:
+    """As torch has it: of 16-bit elements and a float32 weight in float32, and rounded."""
+    short = getattr(x, "dtype", None) in (torch.float16, torch.bfloat16)
+    if short and weight is not None and weight.dtype is torch.float32:
+        return norm(x.float(), shape, weight, *more).to(x.dtype)
+    return norm(x, shape, weight, *more)
 
 
 class LayerNorm(nn.LayerNorm):
     def forward(self, input) -> Tensor:
-        return drt.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        input, weight, bias = _cast("layer_norm", input, self.weight, self.bias)
+        return _of_rows(drt.layer_norm, input, self.normalized_shape, weight, bias, self.eps)
 
 
 class RMSNorm(nn.RMSNorm):
     def forward(self, x) -> Tensor:
-        return drt.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+        x, weight = _cast("rms_norm", x, self.weight)
+        return _of_rows(drt.rms_norm, x, self.normalized_shape, weight, self.eps)
 
 
 class GroupNorm(nn.GroupNorm):
     def forward(self, input) -> Tensor:
-        return drt.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        input, weight, bias = _cast("group_norm", input, self.weight, self.bias)
+        return drt.group_norm(input, self.num_groups, weight, bias, self.eps)
 
 
 def _batch_norm(self, input):
@@ -98,11 +128,18 @@ class BatchNorm3d(nn.BatchNorm3d):
     forward = _batch_norm
 
 
+def _dim(self: Any, name: str, input: Any) -> Any:
+    """Where none was given that of torch, with its warning."""
+    return self.dim if self.dim is not None else getattr(F, "_get_softmax_dim")(name, input.dim(), 4)
+
+
 class Softmax(nn.Softmax):
     def forward(self, input) -> Tensor:
-        return drt.softmax(input, -1 if self.dim is None else self.dim)
+        (input,) = _cast("softmax.int", input)
+        return drt.softmax(input, _dim(self, "softmax", input))
 
 
 class LogSoftmax(nn.LogSoftmax):
     def forward(self, input) -> Tensor:
-        return drt.log_softmax(input, -1 if self.dim is None else self.dim)
+        (input,) = _cast("log_softmax.int", input)
+        return drt.log_softmax(input, _dim(self, "log_softmax", input))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterable, Optional
 
 import torch
 from torch import Tensor
@@ -17,12 +18,20 @@ from .._reduce import reduced as reduce_array
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 _modes = torch._C._len_torch_dispatch_stack
 _function_modes = torch._C._len_torch_function_stack
-_tracing = torch._C._get_tracing_state
+_compiling = torch.compiler.is_compiling
+_grad_enabled = torch.is_grad_enabled
+_tracing = torch._C._is_tracing
 _transforms = torch._C._functorch.peek_interpreter_stack
+_batched = getattr(torch._C._functorch, "is_legacy_batchedtensor", lambda t: False)
+_wrapped = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", lambda t: False)
+_single_level = torch._functorch.utils.enable_single_level_autograd_function
 _forward_ad = torch.autograd.forward_ad
 _library = torch.library.Library("detreduce", "DEF")
 _WORDS = {getattr(torch, name): word for name, word in NAMES.items() if hasattr(torch, name)}
 _LIBRARY = library_of(torch.empty(0))
+_strided = torch.strided
+OPS = dict.fromkeys(("sum", "mean", "asum", "sumsq", "nrm2", "variance", "stddev"))
+ROW_WISE, NORMS, OF_CLASSES = ("softmax", "log_softmax"), ("layernorm", "rmsnorm"), ("cross_entropy", "nll")
 NAN_IF_EMPTY = ("mean", "variance", "stddev")
 _PLAIN = "_plain"  # ends the name of the same op without derivatives
 
@@ -73,7 +82,15 @@ class _Op:
                 tracked = tracked or a.requires_grad
             elif a is not None:
                 return self.default(*args)
-        return self.differentiated(*args) if tracked and torch.is_grad_enabled() else self.plain(*args)
+        try:
+            return self.differentiated(*args) if tracked and _grad_enabled() else self.plain(*args)
+        except (RuntimeError, ValueError):
+            tensors = [a for a in args if isinstance(a, Tensor)]
+            if not any(map(_apart, tensors)):
+                raise
+        if any(map(_hollow, tensors)):
+            return self.default(*args)
+        return self(*(a.clone() if isinstance(a, Tensor) and _misaligned(a) else a for a in args))
 
     def differentiable(
         self, setup: Callable, backward: Callable, statistics: int = 0, alone: bool = True
@@ -111,7 +128,9 @@ class _Op:
                 return op.redispatch(keys & torch._C._after_autograd_keyset, *args)  # an outer transform has to see the op
 
         def forward(ctx, keys, *args):
-            output = compute(keys, *args)
+            # An outer transform may have a gradient, too.
+            with contextlib.nullcontext() if _transforms() is None else torch.enable_grad():
+                output = compute(keys, *args)
             setup(ctx, args, output)
             return output
 
@@ -120,11 +139,16 @@ class _Op:
             return (None, *backward(ctx, *grads))
 
         kind = _kind(self.name, forward, derived)
+        base: Any = super(torch.autograd.Function, kind)
 
         def kernel(keys, *args):
             args += defaults[len(args) :]  # the dispatcher leaves out last arguments that have their default
-            tracked = torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in args)
-            return kind.apply(keys, *args) if tracked else compute(keys, *args)
+            if not (torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in args)):
+                return compute(keys, *args)
+            if _transforms() is None:
+                return kind.apply(keys, *args)
+            with _single_level():  # this is called at one level of the transforms
+                return base.apply(keys, *args)
 
         return kernel
 
@@ -143,8 +167,9 @@ class _Op:
 def untraced() -> bool:
     """Does nobody trace or transform what is done?"""
     return (
-        not torch.compiler.is_compiling()
+        not _compiling()
         and _modes() == 0
+        and not _tracing()
         and _transforms() is None
         and _forward_ad._current_level < 0
     )
@@ -158,6 +183,11 @@ def no_tangent(*args: Any) -> None:
             )
 
 
+def refuse_op(op: str, allowed: Iterable[str]) -> None:
+    """An op of other results would write past the place that there is for them."""
+    raise ValueError(f"op: allowed are {', '.join(allowed)}, not {op!r}")
+
+
 def _define(schema: str, real: Callable, fake: Callable) -> _Op:
     """Defines an op, which `real` computes, and of which `fake` says what comes out; and the same without derivatives."""
     name, parenthesis, rest = schema.partition("(")
@@ -169,22 +199,35 @@ def _define(schema: str, real: Callable, fake: Callable) -> _Op:
     return _Op(name, real)
 
 
-def in_place(*tensors: Optional[Tensor]) -> Optional[str]:
+def _hollow(t: Tensor) -> bool:
+    """Has t no elements where it lies? So it is in a batch of gradients, and of what torch.func.vjp kept."""
+    return _batched(t) or _wrapped(t)
+
+
+def _misaligned(t: Tensor) -> bool:
+    """Does t begin where no element of its dtype may, as in the middle of a file that was read?"""
+    return t.data_ptr() % t.element_size() != 0
+
+
+def _apart(t: Optional[Tensor]) -> bool:
+    return t is not None and (_hollow(t) or _misaligned(t))
+
+
+def in_place(x: Tensor, *others: Optional[Tensor]) -> Optional[str]:
     """The dtype of dense tensors that can be read where they lie, all of that dtype and on one device; None of others. What calls
     this goes a short way, on addresses; where there is none, `_losses` and `_reduce` say what is wrong, or copy.
     """
-    x: Any = tensors[0]
     word, on_cpu = _WORDS.get(x.dtype), x.is_cpu
     if word is None or not (on_cpu or (x.is_cuda and _core.built_with_cuda)):
         return None
-    for t in tensors:
+    if not x.is_contiguous() or x.is_neg():
+        return None
+    for t in others:
         if t is None:
             continue
-        if not t.is_contiguous() or t.is_neg():
+        if not (t.is_contiguous() and t.dtype is x.dtype and t.is_cpu is on_cpu) or t.is_neg():
             return None
-        if t is not x and not (
-            t.dtype is x.dtype and t.get_device() == x.get_device() and t.is_cpu is on_cpu
-        ):
+        if t.get_device() != x.get_device():
             return None
     return word
 
@@ -198,14 +241,20 @@ def _place(x: Tensor):
 
 def whole(op: str, x: Any, method: str, ddof: int) -> Optional[Tensor]:
     """The short way of all elements of a tensor, that nobody traces; None if it is another."""
-    if type(x) not in PLAIN or not untraced() or x.layout is not torch.strided or x.is_nested or x.is_meta:
+    if type(x) not in PLAIN or not untraced() or x.layout is not _strided or x.is_nested:
         return None
-    if not (x.requires_grad and torch.is_grad_enabled()):
-        return flat(op, x, method, ddof)
-    if not _has_derivative(op, x):
-        return _reduce_differentiated(x, list(range(x.dim())), False, op, None, method, ddof)
-    out = flat(op, x, method, ddof)
-    return None if out is None else _derived_by_torch(out, op, x)
+    try:
+        if not (x.requires_grad and _grad_enabled()):
+            return flat(op, x, method, ddof)
+        if not _has_derivative(op, x):
+            dim = list(range(x.dim()))
+            return None if x.is_meta else _reduce_differentiated(x, dim, False, op, None, method, ddof)
+        out = flat(op, x, method, ddof)
+        return None if out is None else _derived_by_torch(out, op, x)
+    except (RuntimeError, ValueError):
+        if not _apart(x):
+            raise
+    return None
 
 
 def flat(op: str, x: Tensor, method: str, ddof: int) -> Optional[Tensor]:
@@ -242,6 +291,8 @@ def _rows_or_columns(x, dim, keepdim, op, method, ddof) -> Optional[Tensor]:
 
 
 def _reduce(x, dim, keepdim, op, dtype, method, ddof):
+    if op not in OPS:
+        refuse_op(op, OPS)
     out = None
     if dtype is None and not keepdim and len(dim) == x.dim():
         out = flat(op, x, method, ddof)
@@ -284,30 +335,32 @@ def _widened(ctx, g):
 
 
 def _reduce_backward(ctx, g):
-    if ctx.op in ("sum", "mean"):
-        g = g if ctx.op == "sum" else _multiplied(g) / _count(ctx)
-        d = _widened(ctx, g).expand(ctx.shape)
-    else:
-        g = _widened(ctx, _multiplied(g))
-        x, *kept = map(_multiplied, ctx.saved_tensors)
-        if ctx.op == "asum":
-            d = g * x.sign()
-        elif ctx.op == "sumsq":
-            d = (2 * g) * x
-        elif ctx.op == "nrm2":
-            norm = _widened(ctx, kept[0])
-            d = x * (g / norm).masked_fill(norm == 0, 0)
-        elif ctx.op in ("variance", "stddev"):
-            d = x - reduce(x, ctx.dim, True, "mean", None, ctx.method, 0)
-            divisor = _count(ctx) - ctx.ddof
-            if ctx.op == "variance":
-                d = d * (g * (2 / divisor) if divisor > 0 else g * math.nan)
-            else:
-                deviation = _widened(ctx, kept[0])
-                d = d * (g / (deviation * divisor)).masked_fill(deviation == 0, 0)
-        else:
-            raise NotImplementedError(f"detreduce: there is no derivative of {ctx.op}")
-    return d if d.dtype is ctx.dtype else d.to(ctx.dtype), None, None, None, None, None, None
+    return _rounded(_of_reduction(ctx, ctx.op, g), ctx.dtype), None, None, None, None, None, None
+
+
+def _rounded(d, dtype):
+    return d if d.dtype is dtype else d.to(dtype)
+
+
+def _of_reduction(ctx, op, g):
+    """The derivative of an op times g, before it is rounded to the dtype of x."""
+    if op in ("sum", "mean"):
+        return _widened(ctx, g if op == "sum" else _multiplied(g) / _count(ctx)).expand(ctx.shape)
+    g = _widened(ctx, _multiplied(g))
+    x, *kept = map(_multiplied, ctx.saved_tensors)
+    if op == "asum":
+        return g * x.sign()
+    if op == "sumsq":
+        return (2 * g) * x
+    if op == "nrm2":
+        norm = _widened(ctx, kept[0])
+        return x * (g / norm).masked_fill(norm == 0, 0)
+    d = x - reduce(x, ctx.dim, True, "mean", None, ctx.method, 0)
+    divisor = _count(ctx) - ctx.ddof
+    if op == "variance":
+        return d * (g * (2 / divisor) if divisor > 0 else g * math.nan)
+    deviation = _widened(ctx, kept[0])
+    return d * (g / (deviation * divisor)).masked_fill(deviation == 0, 0)
 
 
 def _multiplied(t):
@@ -350,7 +403,7 @@ _OF_TORCH = {"sum": torch.sum, "mean": torch.mean}
 
 def _has_derivative(op: str, x: Tensor) -> bool:
     """Would torch's be found by the derivative alone, and not by what records a graph of operators?"""
-    return op in _OF_TORCH and x.element_size() > 1 and _function_modes() == 0 and _tracing() is None
+    return op in _OF_TORCH and x.element_size() > 1 and _function_modes() == 0
 
 
 def _derived_by_torch(out: Tensor, op: str, *args: Any) -> Tensor:
@@ -374,6 +427,37 @@ def _reduce_tracked(x, dim, keepdim, op, dtype, method, ddof):
 
 
 reduce.differentiated = _reduce_tracked
+
+
+def _moments(x, dim, keepdim, dtype, method, ddof):
+    more: Any = dict(ddof=ddof, results=2, nan_if_empty=True, axis_name="dim")
+    both = reduce_array("moments", x.detach(), tuple(dim), keepdim, method, dtype, **more)
+    return tuple(t.clone(memory_format=torch.contiguous_format) for t in both)
+
+
+def _fake_moments(x, dim, keepdim, dtype, method, ddof):
+    return tuple(_fake_reduce(x, dim, keepdim, op, dtype, method, ddof) for op in ("mean", "variance"))
+
+
+moments = _define(
+    "moments(Tensor x, int[] dim, bool keepdim, ScalarType? dtype, str method, int ddof) -> (Tensor, Tensor)",
+    _moments,
+    _fake_moments,
+)
+
+
+def _setup_moments(ctx, inputs, output):
+    x, ctx.dim, ctx.keepdim, _, ctx.method, ctx.ddof = inputs
+    ctx.shape, ctx.dtype = x.shape, x.dtype
+    ctx.save_for_backward(x)
+
+
+def _derived_moments(ctx, *grads):
+    parts = [_of_reduction(ctx, op, g) for op, g in zip(("mean", "variance"), grads) if g is not None]
+    return _rounded(sum(parts[1:], parts[0]), ctx.dtype), None, None, None, None, None
+
+
+moments.differentiable(_setup_moments, _derived_moments, alone=False)
 
 
 # ---- Losses of elements ----------------------------------------------------------------------------------------
@@ -486,10 +570,12 @@ def _rows(op: str, word: str, n: int, options: dict, x: Tensor, out: Tensor, **a
     _core.row_op(op, word, None, n, x.numel() // n, options, at, _place(x))
 
 
-def _row_wise(x, dim, op):
-    word = in_place(x) if dim == x.dim() - 1 and x.numel() > 0 else None
+def _row_wise(x, dim, op, dtype=None):
+    if op not in ROW_WISE:
+        refuse_op(op, ROW_WISE)
+    word = in_place(x) if dtype is None and dim == x.dim() - 1 and x.numel() > 0 else None
     if word is None:
-        return _losses.row_wise(op, x, dim, None)
+        return _losses.row_wise(op, x, dim, dtype)
     out = torch.empty_like(x)
     _rows(op, word, x.shape[-1], {}, x, out)
     return out
@@ -506,7 +592,9 @@ def _row_wise_backward(grad, y, dim, op):
 
 
 row_wise = _define(
-    "row_wise(Tensor x, int dim, str op) -> Tensor", _row_wise, lambda x, dim, op: x.new_empty(x.shape)
+    "row_wise(Tensor x, int dim, str op, ScalarType? dtype=None) -> Tensor",
+    _row_wise,
+    lambda x, dim, op, dtype=None: x.new_empty(x.shape, dtype=dtype or x.dtype),
 )
 row_wise_backward = _define(
     "row_wise_backward(Tensor grad, Tensor y, int dim, str op) -> Tensor",
@@ -517,19 +605,20 @@ row_wise_backward.not_twice_differentiable()
 
 
 def _setup_row_wise(ctx, inputs, output):
-    _, ctx.dim, ctx.op = inputs
+    x, ctx.dim, ctx.op, _ = inputs
+    ctx.dtype = x.dtype
     ctx.save_for_backward(output)
 
 
 def _derived_row_wise(ctx, g):
-    return row_wise_backward(g, ctx.saved_tensors[0], ctx.dim, ctx.op), None, None
+    return _rounded(row_wise_backward(g, ctx.saved_tensors[0], ctx.dim, ctx.op), ctx.dtype), None, None, None
 
 
 row_wise.differentiable(_setup_row_wise, _derived_row_wise)
 
 
-def _logsumexp(x, dim, keepdim):
-    return _losses.logsumexp_of(x, tuple(dim), keepdim, None, "dim")
+def _logsumexp(x, dim, keepdim, dtype=None):
+    return _losses.logsumexp_of(x, dim[0] if len(dim) == 1 else tuple(dim), keepdim, dtype, "dim")
 
 
 def _logsumexp_backward(grad, x, dim):
@@ -538,9 +627,9 @@ def _logsumexp_backward(grad, x, dim):
 
 
 logsumexp = _define(
-    "logsumexp(Tensor x, int[] dim, bool keepdim) -> Tensor",
+    "logsumexp(Tensor x, int[] dim, bool keepdim, ScalarType? dtype=None) -> Tensor",
     _logsumexp,
-    lambda x, dim, keepdim: _fake_reduce(x, dim, keepdim, None, None, None, 0),
+    lambda x, dim, keepdim, dtype=None: _fake_reduce(x, dim, keepdim, None, dtype, None, 0),
 )
 logsumexp_backward = _define(
     "logsumexp_backward(Tensor grad, Tensor x, int[] dim) -> Tensor",
@@ -551,19 +640,23 @@ logsumexp_backward.not_twice_differentiable()
 
 
 def _setup_logsumexp(ctx, inputs, output):
-    x, ctx.dim, ctx.keepdim = inputs
+    x, ctx.dim, _, _ = inputs
     ctx.save_for_backward(x)
 
 
 def _derived_logsumexp(ctx, g):
-    return logsumexp_backward(g, ctx.saved_tensors[0], ctx.dim), None, None
+    return logsumexp_backward(g, ctx.saved_tensors[0], ctx.dim), None, None, None
 
 
 logsumexp.differentiable(_setup_logsumexp, _derived_logsumexp)
 
 
-def _cosine(x, y, dim, eps, method):
-    return _losses.cosine_of(x, y, dim, eps, method, None, "dim")
+def _cosine(x, y, dim, eps, method, dtype=None):
+    return _losses.cosine_of(x, y, dim, eps, method, dtype, "dim")
+
+
+def _fake_cosine(x, y, dim, eps, method, dtype=None):
+    return x.new_empty([n for i, n in enumerate(x.shape) if i != dim], dtype=dtype or x.dtype)
 
 
 def _cosine_backward(grad, x, y, dim, eps, method):
@@ -571,9 +664,9 @@ def _cosine_backward(grad, x, y, dim, eps, method):
 
 
 cosine = _define(
-    "cosine(Tensor x, Tensor y, int dim, float eps, str method) -> Tensor",
+    "cosine(Tensor x, Tensor y, int dim, float eps, str method, ScalarType? dtype=None) -> Tensor",
     _cosine,
-    lambda x, y, dim, eps, method: x.new_empty([n for i, n in enumerate(x.shape) if i != dim]),
+    _fake_cosine,
 )
 cosine_backward = _define(
     "cosine_backward(Tensor grad, Tensor x, Tensor y, int dim, float eps, str method) -> Tensor",
@@ -584,16 +677,17 @@ cosine_backward.not_twice_differentiable()
 
 
 def _setup_cosine(ctx, inputs, output):
-    x, y, *ctx.rest = inputs
+    x, y, *ctx.rest, _ = inputs
+    ctx.dtype = x.dtype
     ctx.save_for_backward(x, y)
 
 
 def _derived_cosine(ctx, g):
-    x, y = ctx.saved_tensors
+    g, x, y = _in_arithmetic(g, *ctx.saved_tensors)
     of_x, of_y = ctx.needs_input_grad[:2]
-    dx = cosine_backward(g, x, y, *ctx.rest) if of_x else None
-    dy = cosine_backward(g, y, x, *ctx.rest) if of_y else None
-    return dx, dy, None, None, None
+    dx = _rounded(cosine_backward(g, x, y, *ctx.rest), ctx.dtype) if of_x else None
+    dy = _rounded(cosine_backward(g, y, x, *ctx.rest), ctx.dtype) if of_y else None
+    return dx, dy, None, None, None, None
 
 
 cosine.differentiable(_setup_cosine, _derived_cosine)
@@ -610,11 +704,13 @@ def _fit_norm(x, normalized_shape, weight, bias) -> bool:
     )
 
 
-def _normed(x, normalized_shape, weight, bias, eps, op, kept=False):
-    fit = 0 <= eps < math.inf and _fit_norm(x, normalized_shape, weight, bias)
+def _normed(x, normalized_shape, weight, bias, eps, op, dtype=None, kept=False):
+    if op not in NORMS:
+        refuse_op(op, NORMS)
+    fit = dtype is None and 0 <= eps < math.inf and _fit_norm(x, normalized_shape, weight, bias)
     word = in_place(x, weight, bias) if fit else None
     if word is None:
-        out = _losses.norm(op, x, normalized_shape, weight, bias, eps, kept=kept)
+        out = _losses.norm(op, x, normalized_shape, weight, bias, eps, kept, dtype)
         return out if kept else (out, None, None)
     out, rows, wide = torch.empty_like(x), x.shape[: x.dim() - len(normalized_shape)], arithmetic(x.dtype)
     mean = x.new_empty(rows, dtype=wide) if kept and op == "layernorm" else None
@@ -624,15 +720,15 @@ def _normed(x, normalized_shape, weight, bias, eps, op, kept=False):
     return out, mean, rstd
 
 
-def _norm(x, normalized_shape, weight, bias, eps, op):
-    y, mean, rstd = _normed(x, normalized_shape, weight, bias, eps, op, True)
+def _norm(x, normalized_shape, weight, bias, eps, op, dtype=None):
+    y, mean, rstd = _normed(x, normalized_shape, weight, bias, eps, op, dtype, True)
     return y, rstd.new_empty(0) if mean is None else mean, rstd
 
 
-def _fake_norm(x, normalized_shape, weight, bias, eps, op):
+def _fake_norm(x, normalized_shape, weight, bias, eps, op, dtype=None):
     kept, wide = x.shape[: x.dim() - len(normalized_shape)], arithmetic(x.dtype)
     mean = x.new_empty(kept if op == "layernorm" else (0,), dtype=wide)
-    return x.new_empty(x.shape), mean, x.new_empty(kept, dtype=wide)
+    return x.new_empty(x.shape, dtype=dtype or x.dtype), mean, x.new_empty(kept, dtype=wide)
 
 
 def _norm_gradient(word, grad, x, shape, weight, mean, rstd, bias, parameters, op):
@@ -669,7 +765,8 @@ def _fake_norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, par
 
 
 norm = _define(
-    "norm(Tensor x, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps, str op) -> (Tensor, Tensor, Tensor)",
+    "norm(Tensor x, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps, str op, ScalarType? dtype=None) "
+    "-> (Tensor, Tensor, Tensor)",
     _norm,
     _fake_norm,
 )
@@ -684,8 +781,9 @@ norm_backward.not_twice_differentiable()
 
 
 def _setup_norm(ctx, inputs, output):
-    x, ctx.normalized_shape, weight, bias, _, ctx.op = inputs
+    x, ctx.normalized_shape, weight, bias, _, ctx.op, _ = inputs
     _, mean, rstd = output
+    ctx.dtype = x.dtype
     ctx.bias = bias is not None
     ctx.save_for_backward(x, weight, mean, rstd)
     ctx.mark_non_differentiable(mean, rstd)
@@ -695,8 +793,10 @@ def _derived_norm(ctx, g, _, __):
     x, weight, mean, rstd = ctx.saved_tensors
     of_weight, of_bias = weight is not None and ctx.needs_input_grad[2], ctx.bias and ctx.needs_input_grad[3]
     asked = bool(of_bias), bool(of_weight or of_bias), ctx.op
-    dx, dw, db = norm_backward(g, x, ctx.normalized_shape, weight, mean, rstd, *asked)
-    return dx, None, dw if of_weight else None, db if of_bias else None, None, None
+    g, x, weight = _in_arithmetic(g, x, weight)
+    grads = norm_backward(g, x, ctx.normalized_shape, weight, mean, rstd, *asked)
+    dx, dw, db = (_rounded(d, ctx.dtype) for d in grads)
+    return dx, None, dw if of_weight else None, db if of_bias else None, None, None, None
 
 
 norm.differentiable(_setup_norm, _derived_norm, 2)
@@ -723,11 +823,17 @@ def _short_backward(ctx, g):
     parameters = of_weight or of_bias
     plain = type(g) in PLAIN and untraced() and not torch.is_grad_enabled() and g.shape == x.shape
     word = in_place(x, g, weight) if plain else None
-    if word is None:
-        dx, dw, db = norm_backward(g, x, list(shape), weight, mean, rstd, bool(of_bias), bool(parameters), op)
-    else:
-        mean = None if op == "rmsnorm" else mean
-        dx, dw, db = _norm_gradient(word, g, x, shape, weight, mean, rstd, of_bias, parameters, op)
+    grads = None
+    try:
+        if word is not None:
+            given = None if op == "rmsnorm" else mean, rstd, of_bias, parameters, op
+            grads = _norm_gradient(word, g, x, shape, weight, *given)
+    except (RuntimeError, ValueError):
+        if not _apart(g):
+            raise
+    if grads is None:
+        grads = norm_backward(g, x, list(shape), weight, mean, rstd, bool(of_bias), bool(parameters), op)
+    dx, dw, db = grads
     return dx, dw if of_weight else None, db if of_bias else None, None, None, None, None
 
 
@@ -740,8 +846,11 @@ def short_norm(op: str, x: Any, normalized_shape: Any, weight: Any, bias: Any, e
     if type(normalized_shape) not in (tuple, list, torch.Size) or not untraced() or not torch.is_grad_enabled():
         return None
     shape, tracked = tuple(normalized_shape), False
-    if type(x) not in PLAIN or not all(type(n) is int for n in shape):
+    if type(x) not in PLAIN:
         return None
+    for n in shape:
+        if type(n) is not int:
+            return None
     for t in (x, weight, bias):
         if t is not None:
             if type(t) not in PLAIN or t.layout is not torch.strided or t.is_nested or t.is_meta:
@@ -751,7 +860,12 @@ def short_norm(op: str, x: Any, normalized_shape: Any, weight: Any, bias: Any, e
         return None
     eps = _EPSILON.get(x.dtype) if eps is None else eps
     word = in_place(x, weight, bias) if type(eps) is float and 0 <= eps < math.inf else None
-    return None if word is None else _short_norm(x, weight, bias, eps, op, word, shape)
+    try:
+        return None if word is None else _short_norm(x, weight, bias, eps, op, word, shape)
+    except (RuntimeError, ValueError):
+        if not any(map(_apart, (x, weight, bias))):
+            raise
+    return None
 
 
 # ---- Channels --------------------------------------------------------------------------------------------------
@@ -864,20 +978,26 @@ def _of_classes(ignore_index, label_smoothing, reduction, method, z_loss) -> dic
     return options
 
 
-def _cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0):
-    word = _fit_classes(x, target, weight, label_smoothing)
+def _cross_entropy(
+    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None
+):
+    if op not in OF_CLASSES:
+        refuse_op(op, OF_CLASSES)
+    word = _fit_classes(x, target, weight, label_smoothing) if dtype is None else None
     if word is None:
         classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
-        return classes.forward(op, reduction, method, None)
+        return classes.forward(op, reduction, method, dtype)
     out = x.new_empty(x.shape[:1] if reduction == "none" else ())
     options = _of_classes(ignore_index, label_smoothing, reduction, method, z_loss)
     _rows(op, word, x.shape[1], options, x, out, targets=target, weights=weight)
     return out
 
 
-def _fake_cross_entropy(x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0):
+def _fake_cross_entropy(
+    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None
+):
     kept = [n for i, n in enumerate(x.shape) if i != (0 if x.dim() == 1 else 1)]
-    return x.new_empty(kept if reduction == "none" else ())
+    return x.new_empty(kept if reduction == "none" else (), dtype=dtype or x.dtype)
 
 
 def _cross_entropy_backward(
@@ -901,7 +1021,7 @@ def _cross_entropy_backward(
 
 cross_entropy = _define(
     "cross_entropy(Tensor x, Tensor target, Tensor? weight, int ignore_index, float label_smoothing, str op, "
-    "str reduction, str method, float z_loss=0.) -> Tensor",
+    "str reduction, str method, float z_loss=0., ScalarType? dtype=None) -> Tensor",
     _cross_entropy,
     _fake_cross_entropy,
 )
@@ -915,7 +1035,7 @@ cross_entropy_backward.not_twice_differentiable()
 
 
 def _setup_cross_entropy(ctx, inputs, output):
-    x, target, weight, *ctx.rest = inputs
+    x, target, weight, *ctx.rest, _ = inputs
     ctx.save_for_backward(x, target, weight)
 
 
@@ -932,7 +1052,7 @@ def _derived_cross_entropy(ctx, g):
         )
         for name, wanted in zip((op, op + "_target"), ctx.needs_input_grad)
     ]
-    return *grads, None, None, None, None, None, None, None
+    return *grads, *8 * (None,)
 
 
 cross_entropy.differentiable(_setup_cross_entropy, _derived_cross_entropy)

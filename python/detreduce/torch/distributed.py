@@ -26,7 +26,7 @@ from .._arrays import dtype_word, library_of
 from .._reduce import axes_of
 from .._reduce import reduced as _reduce_array
 from .._state import PLACES, finish, length_of, merged, op_of, partial
-from . import _ops, _tensors
+from . import _ops, _tensor, _tensors
 
 
 def _group(group: Any):
@@ -112,7 +112,7 @@ def reduce(
     result = finish(op, word, words, dtype, ddof, nan)
     if keepdim:
         shape = [1] * ndim if dim is None else list(x.shape)
-        for i in () if dim is None else (dim,) if isinstance(dim, int) else dim:
+        for i in () if dim is None else axes_of(dim, ndim, "dim"):
             shape[i] = 1
         keep = [r.reshape(shape) for r in result] if isinstance(result, tuple) else result.reshape(shape)
         return type(result)(*keep) if isinstance(result, tuple) else keep
@@ -309,7 +309,8 @@ def loss(
     reduction: str = "mean",
     group: Any = None,
 ) -> Tensor:
-    """One of mse, mae, huber, smooth_l1, bce, bce_with_logits and kl_div, of the elements of all processes."""
+    """One of the losses of elements that detreduce.torch.loss has, of the elements of all processes."""
+    _losses.loss_of(name)
     _reduction(reduction)
     _tensors(input=input, target=target, weight=weight)
     return _Loss.apply(input, target, weight, name, parameter, reduction, group)
@@ -358,7 +359,7 @@ def clip_grad_norm_(
     eps: float = 1e-6,
     group: Any = None,
 ) -> Tensor:
-    """As torch.nn.utils.clip_grad_norm_, over the parameters of all processes.
+    """As torch.nn.utils.clip_grad_norm_ with a finite max_norm, over the parameters of all processes.
 
     A DTensor (FSDP2, tensor parallelism) counts once, wherever its copies and shards are; if its mesh has only some of the
     processes, name them by group=mesh.get_group(). Any other gradient is the same in every process, as after
@@ -368,8 +369,10 @@ def clip_grad_norm_(
         raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
     max_norm, eps = _losses.parameter_of(max_norm, "max_norm"), _losses.parameter_of(eps, "eps")
     named, group = group, _group(group)
-    if isinstance(parameters, torch.Tensor):
-        parameters = [parameters]
+    try:
+        parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+    except TypeError:
+        raise TypeError("parameters: must be a tensor or a list of tensors") from None
     first = dist.get_rank(group) == 0
     gradients: List[Tensor] = []
     counted: List[Tensor] = []
@@ -384,6 +387,7 @@ def clip_grad_norm_(
             counts = first or (sharded(p) if callable(sharded) else bool(sharded))
             if _is_dtensor(g):
                 g, counts = _local(g, f"parameters[{i}]", named)
+            _tensor(g, f"parameters[{i}]")
             device = g.device if device is None else device
             if g.device != device:
                 raise ValueError(
