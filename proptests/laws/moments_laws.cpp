@@ -300,6 +300,26 @@ TEMPLATE_TEST_CASE("moments: a giant among thousands of tiny segments", "[moment
     }
 }
 
+/// With so many elements in all a GPU cuts only segments that are longer than these. What is in
+/// none is not read, and not there. Squares that fill the bins of their window: so many are more
+/// than an integer of 64 bits holds of one.
+TEMPLATE_TEST_CASE("moments: exact of long segments among 2^32 elements", "[moments][groups]", DETREDUCE_ALL_TYPES) {
+    const double few = fp::is_narrow<TestType> ? 3.97 : 31, more = fp::is_narrow<TestType> ? 3.98 : 31.5;
+    Cut<TestType> cut{{.shape = Shape::segments, .n = std::uint64_t{1} << 32, .groups = 4}, {}, {}};
+    cut.offsets = {0, 1u << 19, 1u << 20, (1u << 20) + (1u << 18), (1u << 20) + (1u << 18) + (1u << 16)};
+    for (std::size_t g = 0; g < cut.request.groups; ++g) {
+        const std::size_t small = 512 << g % 2; // for these the window is made
+        for (std::size_t i = 0; i < cut.length(g); ++i)
+            cut.pair.x.push_back(fp::round_to<TestType>(i < small ? 1.9 : i % 2 == 0 ? few : more));
+    }
+    const auto results = moments_of_groups<double>(cut, Op::moments, Method::exact, 1, 3);
+    for (std::size_t g = 0; g < cut.request.groups; ++g) {
+        INFO("segment of " << cut.length(g));
+        REQUIRE(same_bits(moments_of_group(results, Op::moments, g),
+                          expected_of_moments<double>(Op::moments, cut.group(g).first(), Method::exact, 1)));
+    }
+}
+
 /// Backends take some thousand groups at a time: so many that there are three such lots, with a
 /// giant in the second.
 TEMPLATE_TEST_CASE("moments: exact of more groups than are taken at a time", "[moments][groups]", DETREDUCE_ALL_TYPES) {

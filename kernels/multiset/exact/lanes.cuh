@@ -24,6 +24,10 @@ struct LaneSums {
     static constexpr int head_bit = 26, tail_bit = 29; ///< of `shape`, whose lower bits are the number of vectors
     static constexpr std::uint32_t most_vectors = (1u << head_bit) - 1;
     static constexpr bool loads_ahead = !Map::linear && !Input::binary; ///< the next tile, while one is added
+    /// Elements of a group that is summed here. A row has up to two work items, of terms in parts
+    /// one.
+    static constexpr std::uint64_t longest = BinsOf::most_held / BinsOf::parts;
+    static_assert(longest >= (BinsOf::parts == 1 ? 2 : 1) * policy::work_item_elements);
 
     const Input& input;   ///< all groups
     std::uint64_t at = 0; ///< address of the first vector
@@ -58,7 +62,8 @@ struct LaneSums {
         const auto first = reinterpret_cast<std::uintptr_t>(input.x + span.begin),
                    last = reinterpret_cast<std::uintptr_t>(input.x + span.begin + span.n);
         const std::uintptr_t from = first & ~std::uintptr_t{15}, to = (last + 15) & ~std::uintptr_t{15};
-        const bool can = span.n > 0 && input.step == 1 && from >= reinterpret_cast<std::uintptr_t>(input.x) &&
+        const bool can = span.n > 0 && span.n <= longest && input.step == 1 &&
+                         from >= reinterpret_cast<std::uintptr_t>(input.x) &&
                          to <= reinterpret_cast<std::uintptr_t>(input.x + end) &&
                          (dense || (from == first && to == last)) && (!Input::binary || (distance() & 15) == 0);
         at = from;

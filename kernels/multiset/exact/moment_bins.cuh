@@ -17,6 +17,7 @@ struct MomentBins {
     static_assert(SumWindow::adds == SquareWindow::adds);
     static constexpr bool shared_room = true, adds_products = true, in_one_bin = Squares::in_one_bin;
     static constexpr int parts = 1, adds = SumWindow::adds, count = Sums::count + Squares::count;
+    static constexpr std::uint64_t most_held = std::min(Sums::most_held, Squares::most_held);
 
     Sums sums;
     Squares squares;

@@ -288,6 +288,7 @@ struct TermBins : TermWindow<T> {
     static constexpr int minimum_term =
         fp::Format<Number>::min_exponent + (has_errors ? 2 * to_errors : significant_bits<T, Map>);
     static constexpr int adds = W::adds, span = W::span, count = has_errors ? 2 * W::bins : W::bins;
+    static constexpr std::uint64_t most_held = W::most_held;                         ///< terms
     static constexpr int drains_between_flushes = fp::is_f64<Number> ? 32 : 1 << 20; // sums of 62 bits
     static constexpr std::uint32_t flushes_between_carries = 1u << 20;
 
@@ -304,7 +305,7 @@ struct TermBins : TermWindow<T> {
         if constexpr (has_errors) errors.reset(error_top());
         added = 0;
     }
-    /// Of a thread's own bins, as long as they are less than 2^63: 2^17 terms.
+    /// Of a thread's own bins, of no more than most_held terms.
     __device__ __forceinline__ void drain_own() {
 #pragma unroll
         for (int k = 0; k < W::bins; ++k) {

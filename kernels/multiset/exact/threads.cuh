@@ -24,7 +24,7 @@ struct ThreadSum {
     /// in two bins, have 40 bits to spare, most of which they need below.
     static constexpr int room_above = !Map::linear ? 8 : fp::is_f64<T> ? 10 : 16;
     static_assert(terms <= Window::adds);
-    static_assert(policy::longest_exact_sum * Map::parts <= 1u << 17); // as TermBins::drain_own() wants
+    static_assert(policy::longest_exact_sum * Map::parts <= Window::most_held);
 
     /// What a thread loads at once: elements from number i on of the group that begins at x; zeros,
     /// whose terms are +0, from number `end` on.

@@ -30,6 +30,9 @@ struct ExactWindow {
     static constexpr int first_step =
         p - 1 - LogAdds; ///< Q of bin 0 is 2^(top − first_step): 2^LogAdds numbers below 2^top fit
     static constexpr int step = p - LogAdds; ///< each further Q is 2^step finer: the remainders are at most Q/2
+    /// Numbers of which an integer of 64 bits holds what they have in a bin: each at most
+    /// 2^first_step, in units of its Q.
+    static constexpr std::uint64_t most_held = (std::uint64_t{1} << (63 - first_step)) - 1;
     /// The last Q is 2^(top − span): multiples of it are summed exactly.
     static constexpr int span = first_step + step * (Bins - 1);
     /// Largest top: no bin overflows. Smallest: the last Q is the smallest number of B.
