@@ -23,12 +23,20 @@ void fetch(Image& image, const DeviceBuffer& from) {
 struct ClipBackend {
     static constexpr Device device = current_gpu;
     static Launch launch(std::uint64_t) { return {}; }
-    static void run(const ClipPlan& plan, Image& image, void* norm) {
+    static void run(const ClipPlan& plan, Image& image, void* norm, const State& state) {
         const auto tensors = upload(image);
         const std::size_t norm_bytes = size_of(plan.request().norm);
         const DeviceBuffer workspace(plan.workspace_bytes()), out(norm_bytes);
         workspace.fill(0xff, plan.workspace_bytes());
-        throwing::run(plan, image.list_at(tensors->data()).data(), out.data(), workspace.data());
+        const DeviceBuffer words(state.size() * sizeof(std::int64_t));
+        words.copy_from(state.data(), words.bytes());
+        const auto list = image.list_at(tensors->data());
+        if (state.empty()) {
+            throwing::run(plan, list.data(), out.data(), workspace.data());
+        } else {
+            throw_if_error(clip_by_state(plan, reinterpret_cast<const std::int64_t*>(words.data()), list.data(),
+                                         out.data(), workspace.data()));
+        }
         CUDA_CHECK(cudaDeviceSynchronize());
         CUDA_CHECK(cudaMemcpy(norm, out.data(), norm_bytes, cudaMemcpyDeviceToHost));
         fetch(image, *tensors);

@@ -14,6 +14,8 @@
 
 namespace detreduce::proptests {
 
+using State = std::vector<std::int64_t>; ///< its words
+
 class Image {
   public:
     /// `word` says how far tensors are from each other: each is aligned to its element, and often

@@ -1,7 +1,8 @@
 // Laws of clip_grad_norm, on every backend. Included once a backend, after `ClipBackend` has been
 // defined:
 //     static constexpr Device device;
-//     static void run(const ClipPlan&, Image&, void* norm)      throws Error, or std::runtime_error for stray writes
+//     static void run(const ClipPlan&, Image&, void* norm, const State&)    by clip_by_state(), if the state is not empty;
+//                                                              throws Error, or std::runtime_error for stray writes
 //     static Launch launch(word)
 #pragma once
 
@@ -69,7 +70,7 @@ inline Clipped naively_clipped(AnyList list, double max_norm, double epsilon) {
     return {list, norm, sum.round<float>(Finalize::root)};
 }
 
-inline Clipped clipped(const AnyList& list, ClipRequest r, std::uint64_t word = 0) {
+inline Clipped clipped(const AnyList& list, ClipRequest r, std::uint64_t word = 0, const State& state = {}) {
     Image image(list, word);
     r.n = image.elements();
     r.tensors = list.size();
@@ -77,7 +78,7 @@ inline Clipped clipped(const AnyList& list, ClipRequest r, std::uint64_t word = 
     r.launch = ClipBackend::launch(word);
     const ClipPlan plan = throwing::make_clip_plan(r);
     Clipped result{{}, 0, 0};
-    ClipBackend::run(plan, image, r.norm == DType::f64 ? static_cast<void*>(&result.norm) : &result.norm32);
+    ClipBackend::run(plan, image, r.norm == DType::f64 ? static_cast<void*>(&result.norm) : &result.norm32, state);
     result.list = image.tensors();
     return result;
 }
@@ -281,6 +282,42 @@ TEST_CASE("clip: every number of 16 bits", "[clip]") {
     for (const double max_norm : {1.0, 0x1p100, 0x1.fffffep125, 1e38, 1e-10}) {
         const double epsilon = 1e-6;
         REQUIRE(clipped(list, {.max_norm = max_norm}, 3).list == naively_clipped(list, max_norm, epsilon).list);
+    }
+}
+
+/// Of which these tensors are no part, so that what is infinite here need not be there.
+TEST_CASE("clip: by a norm of other tensors", "[clip][sanitizer]") {
+    Image others({AnyVector::of<float>({30, 40}), AnyVector::of<double>({1200})}, 0);
+    const Plan plan = make_plan({.op = Op::nrm2,
+                                 .dtype = DType::f64,
+                                 .shape = Shape::tensors,
+                                 .n = 3,
+                                 .groups = 2,
+                                 .device = cpu,
+                                 .state = true});
+    throw_if_error(plan.status());
+    State state(plan.state_words());
+    throw_if_error(run(plan, others.list_at(others.data()).data(), state.data()));
+    const auto some = []<class T>(T) {
+        std::vector<T> x{infinity<T>, number<T>(1), number<T>(-3.7)};
+        x.resize(70, number<T>(-INFINITY)); // whole packs of a GPU, and others
+        x.push_back(quiet_nan<T>);
+        return AnyVector::of(x);
+    };
+    const AnyList list{some(float16{}), some(bfloat16{}), some(float{}), some(double{})};
+    for (const double max_norm : {300.25, 1e-3, 1e-40, 0.0}) {
+        const Clipped result = clipped(list, {.max_norm = max_norm, .epsilon = 0}, 3, state);
+        REQUIRE(result.norm == std::sqrt(1200.0 * 1200 + 2500));
+        AnyList expected = list;
+        for (AnyVector& t : expected) {
+            with_dtype_from_16_bits(t.dtype, [&]<class T>(T) {
+                std::vector<T> x = t.as<T>();
+                for (T& v : x)
+                    v = naively_clipped(v, max_norm / result.norm);
+                t = AnyVector::of(x);
+            });
+        }
+        REQUIRE(result.list == expected);
     }
 }
 

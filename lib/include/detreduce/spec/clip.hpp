@@ -64,7 +64,7 @@ template <>
     return fp::from_bits<float16>(static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | result));
 }
 
-/// A finite x times the factor, of 16 bits, where floats can tell: from 2^−100 on the error of a
+/// x times the factor, of 16 bits, where floats can tell: from 2^−100 on the error of a finite
 /// product is a float, too. False where they cannot. For GPUs, where doubles and their conversions
 /// are slow.
 template <class T>
@@ -76,7 +76,8 @@ template <class T>
     const bool short_of = fp::is_negative(error) == fp::is_negative(p);
     const std::uint32_t odd = keep ? bits : short_of ? bits + 1 : bits - 1; // as above
     result = narrowed<T>(fp::from_bits<float>(odd));
-    return fp::from_bits<float>(fp::magnitude_bits(p)) >= 0x1p-100f || x == 0; // gradients have many zeros
+    constexpr std::uint32_t from = (127 - 100) << 23;
+    return fp::magnitude_bits(p) - from < fp::infinity_bits<float> - from || x == 0; // gradients have many zeros
 }
 
 /// x times the factor, rounded once. In round-to-nearest, without flushing of subnormals.
@@ -97,6 +98,7 @@ template <class T>
 #endif
     const double product = static_cast<double>(wide) * factor.rounded;
     if (fp::is_nan(product)) return fp::from_bits<T>(fp::Format<T>::canonical_nan);
+    if (!fp::is_finite(product)) return x; // infinite, as x is
     return narrowed<T>(rounded_to_odd(product));
 }
 
