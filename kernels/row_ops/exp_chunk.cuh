@@ -24,15 +24,15 @@ template <class Half>
 __device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
 #endif
 
-/// What a warp knows of its chunk, of elements as they are, or less an origin: the maximum z, and
-/// the sum of the lane whose first element that is the maximum is taken out.
-template <class T, bool Aligned, bool Plain, int Count = spec::rows_per_chunk>
+/// What a warp knows of its chunk: the maximum z, and the sum of the lane whose first element that
+/// is the maximum is taken out.
+template <class T, bool Aligned, int Count = spec::rows_per_chunk>
 struct ExpChunk {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned, Count>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
-    static constexpr bool in_pairs = Plain && fp::has_16_bits<T> && DETREDUCE_GPU_HAS_BF16;
-    V origin, maximum;
+    static constexpr bool in_pairs = fp::has_16_bits<T> && DETREDUCE_GPU_HAS_BF16;
+    V maximum;
     int rows_there; ///< of the others the terms are +0
     spec::ExpReference<V> reference;
     bool is_owner; ///< of the element that is taken out
@@ -40,20 +40,16 @@ struct ExpChunk {
     V sum;         ///< of that lane, without it
 
     /// Of a tile of m elements. `space`: the warp's lanes, in shared memory.
-    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, V origin, int m, V* space) {
+    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, int m, V* space) {
         const int left = m - static_cast<int>(threadIdx.x / warp_size) * (rows * lanes);
-        ExpChunk c{origin, V{}, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}, false, 0, V{}};
+        ExpChunk c{V{}, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}, false, 0, V{}};
         const std::uint32_t rows_of_maximum = c.find_maximum(chunk);
         c.reference = spec::ExpReference<V>::at(c.maximum);
         c.take_out(chunk, rows_of_maximum, reinterpret_cast<T*>(space));
         return c;
     }
-    [[nodiscard]] __device__ __forceinline__ V z(V x) const {
-        if constexpr (Plain) return x;
-        return x - origin;
-    }
     [[nodiscard]] __device__ __forceinline__ spec::ExpTerm<V> term(const ChunkOf& chunk, int r, int k) const {
-        return reference.template term<T>(z(chunk.here(r, k)));
+        return reference.template term<T>(chunk.here(r, k));
     }
     /// Each of the thread's lanes: f(r, k, term, sum) adds a term; absent(r, k) is called of rows
     /// that are not there. Two rows at once: the terms of an absent one are +0, or else the chunk
@@ -64,7 +60,7 @@ struct ExpChunk {
 #pragma unroll
         for (int k = 0; k < K; ++k)
             sums[k] = 0;
-#pragma unroll(Plain ? rows : 1) // less an origin, which is rare, in little code
+#pragma unroll
         for (int first = 0; first < rows; first += 2) {
             if (first < rows_there) { // all threads, or none
 #pragma unroll
@@ -117,7 +113,7 @@ struct ExpChunk {
                 of_row[r] = spec::exp_lowest<V>;
 #pragma unroll
                 for (int k = 0; k < K; ++k)
-                    of_row[r] = greater_number(of_row[r], z(chunk.at(r, k)));
+                    of_row[r] = greater_number(of_row[r], chunk.at(r, k));
                 most = greater_number(most, of_row[r]);
             }
             maximum = maximum_of_warp(most);
@@ -150,10 +146,10 @@ struct ExpChunk {
                 reinterpret_cast<uint4*>(space)[r] = __builtin_bit_cast(uint4, chunk.words[r]);
         }
         sync_warp();
-        const bool is = z(fp::widen(space[of_row * K + thread % K])) >= maximum;
+        const bool is = fp::widen(space[of_row * K + thread % K]) >= maximum;
         const std::uint32_t numbers = votes_of_warp(is) & ((1u << K) - 1);
         const auto k = known ? static_cast<std::uint32_t>(__ffs(static_cast<int>(numbers))) - 1 : 0u;
-        const V own = z(fp::widen(space[thread % rows * K + k]));
+        const V own = fp::widen(space[thread % rows * K + k]);
         V value = reference.template term<T>(own).value();
         if (thread % rows == of_row && own == own) value = 0;
         sync_warp(); // the space is used again

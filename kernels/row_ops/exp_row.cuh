@@ -11,12 +11,15 @@ struct Called : Acc {
     [[nodiscard]] static __device__ __forceinline__ Called identity() { return {Acc::identity()}; }
     __device__ __noinline__ void merge(Called right) { Acc::merge(right); }
 };
+/// Results of tiles, as those above them merge them.
+template <class T, class Acc>
+using Merged = std::conditional_t<std::is_same_v<Acc, spec::ExpState<T>>, Called<Acc>, Acc>;
 
 /// The levels above the tiles of a row, whose results the block has left at `items`: to all
 /// threads.
 template <class T, class Acc>
 __device__ __noinline__ Acc total_of_tiles(Acc* items, std::uint64_t m, Shared<T>& s) {
-    using Item = std::conditional_t<std::is_same_v<Acc, spec::ExpState<T>>, Called<Acc>, Acc>;
+    using Item = Merged<T, Acc>;
     using Partial = PartialLevel<Item>;
     constexpr std::uint32_t tile_items = Partial::Order::tile;
     Item* level = reinterpret_cast<Item*>(items);
@@ -123,7 +126,8 @@ struct ExpRow {
     [[nodiscard]] __device__ __forceinline__ Acc total_of(Acc* results) const {
         if (!Few && a.tiles > most_few_tiles) return total_of_tiles<T>(results, a.tiles, s);
         if (threadIdx.x < warp_size) {
-            const Acc total = merge_few(threadIdx.x < a.tiles ? results[threadIdx.x] : Acc{}, a.tiles);
+            const Merged<T, Acc> own{threadIdx.x < a.tiles ? results[threadIdx.x] : Acc{}};
+            const Acc total = merge_few(own, a.tiles);
             if (threadIdx.x == 0) results[0] = total;
         }
         sync_team();
@@ -132,26 +136,51 @@ struct ExpRow {
         return total;
     }
 
-    /// Of elements as they are, or less `origin`: to the first thread.
-    template <bool Plain>
-    [[nodiscard]] __device__ __forceinline__ State state_of(const ChunkOf& chunk, std::uint64_t tile, V origin) const {
+    /// Of a tile: to the first thread.
+    [[nodiscard]] __device__ __forceinline__ State state_of(const ChunkOf& chunk, std::uint64_t tile) const {
         V lane[K];
-        const auto c = ExpChunk<T, Aligned, Plain>::of(chunk, origin, items(tile), s.own_lane());
+        const auto c = ExpChunk<T, Aligned>::of(chunk, items(tile), s.own_lane());
         c.add_rows(chunk, lane);
         c.put(lane, s.own_lane());
-        return Plain ? team_state<T, K>(c.maximum, s) : team_state_by_loops<T, K>(c.maximum, s);
+        return team_state<T, K>(c.maximum, s);
+    }
+    /// The same of elements less `origin`, which is rare, in little code.
+    [[nodiscard]] __device__ __forceinline__ State state_of_less(std::uint64_t tile, V origin) const {
+        const int m = items(tile);
+        V* const lanes = s.own_lane() + static_cast<int>(threadIdx.x) % warp_size * K;
+        const auto for_each = [&](const auto& f) { // f(index, its lane, z), in order
+#pragma unroll 1
+            for (int j = 0; j < rows * K; ++j) {
+                const int i = ChunkOf::first() + j / K * ChunkOf::lanes + j % K;
+                f(i, lanes[j % K],
+                  i < m ? fp::widen(load_number(x + (tile * tile_items + i))) - origin : spec::exp_lowest<V>);
+            }
+        };
+        V most = spec::exp_lowest<V>;
+        int first = m; // of those that are the maximum
+        for_each([&](int i, V& lane, V z) {
+            lane = 0;
+            if (z > most) first = i;
+            most = greater_number(most, z);
+        });
+        const V maximum = maximum_of_warp(most);
+        first = warp_min(most == maximum ? first : m);
+        const auto reference = spec::ExpReference<V>::at(maximum);
+        for_each([&](int i, V& lane, V z) {
+            if (i != first) lane = reference.template term<T>(z).added_to(lane);
+        });
+        return team_state_by_loops<T, K>(maximum, s);
     }
     __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
         chunk.load(x + tile * tile_items, items(tile), lowest);
     }
-    /// Of the row: to all threads.
-    template <bool Plain>
-    [[nodiscard]] __device__ __forceinline__ State state(V origin) const {
+    /// Of the row, whose tiles have the states that f(tile) gives to the first thread: to all
+    /// threads.
+    template <class F>
+    [[nodiscard]] __device__ __forceinline__ State state_of_tiles(const F& f) const {
+#pragma unroll 1
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
-            ChunkOf chunk;
-            load(chunk, tile);
-            if (tile + 1 < a.tiles) ChunkOf::prefetch(x + (tile + 1) * tile_items, items(tile + 1));
-            const State part = state_of<Plain>(chunk, tile, origin);
+            const State part = f(tile);
             if (threadIdx.x == 0) {
                 if (a.tiles == 1) {
                     s.state = part;
@@ -162,6 +191,14 @@ struct ExpRow {
             sync_team(); // the shared memory is used again
         }
         return a.tiles == 1 ? s.state : total_of(results_of_tiles<State>());
+    }
+    [[nodiscard]] __device__ __forceinline__ State state() const {
+        return state_of_tiles([&](std::uint64_t tile) {
+            ChunkOf chunk;
+            load(chunk, tile);
+            if (tile + 1 < a.tiles) ChunkOf::prefetch(x + (tile + 1) * tile_items, items(tile + 1));
+            return state_of(chunk, tile);
+        });
     }
 
     /// Of f of the elements; NaN, if one is.
@@ -193,7 +230,8 @@ struct ExpRow {
     }
     [[nodiscard]] __device__ __noinline__ Sum sum_at_maximum() const {
         const V most = maximum_of([](V v) { return v; });
-        return fp::is_finite(most) ? Sum::of(most, most, state<false>(most).sum) : Sum::special(most);
+        if (!fp::is_finite(most)) return Sum::special(most);
+        return Sum::of(most, most, state_of_tiles([&](std::uint64_t tile) { return state_of_less(tile, most); }).sum);
     }
 
     [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const {

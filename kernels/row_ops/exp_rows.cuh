@@ -64,7 +64,7 @@ struct LongExpRow : RowKernel<T, true> {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         if ((Op == RowOp::cross_entropy_gradient || (Op == RowOp::logsumexp && a.entropy)) && block.without_class())
             return; // all threads, or none
-        const auto e = block.sum_of(block.template state<true>(V{0}));
+        const auto e = block.sum_of(block.state());
         if (Op == RowOp::cross_entropy_gradient && a.all_classes) return block.write_slopes(e);
         block.finish(e);
     }
@@ -82,7 +82,7 @@ struct ExpTileOfRow : RowKernel<T, false, blocks_of_rows<T>> {
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
         typename Row::ChunkOf chunk;
         block.load(chunk, tile);
-        const auto part = block.template state_of<true>(chunk, tile, V{0});
+        const auto part = block.state_of(chunk, tile);
         if (threadIdx.x == 0) block.template partials<typename Row::State>()[tile] = part;
     }
 };
@@ -254,7 +254,7 @@ struct ShortExpRow {
         }
         RowTarget<V> target{};
         if (Op == RowOp::logsumexp && a.entropy && there && threadIdx.x == 0) target = target_of(a, row);
-        const auto c = ExpChunk<T, Aligned, true, Count>::of(chunk, V{0}, m, shared.own_lane());
+        const auto c = ExpChunk<T, Aligned, Count>::of(chunk, m, shared.own_lane());
         if constexpr (keeps_terms) {
             c.add_rows(
                 chunk, lane,

@@ -200,7 +200,7 @@ struct ExpGradRow : RowKernel<T, true, policy::long_row_blocks_at_once, GradRows
         using Row = ExpRow<T, Op, Aligned>;
         using V = fp::Arithmetic<T>;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
-        const auto e = block.sum_of(block.template state<true>(V{0}));
+        const auto e = block.sum_of(block.state());
         if (e.is_special()) return block.write_same(spec::quiet_nan<V>);
         const V factor = factor_of(a, row);
         if constexpr (Op == RowOp::logsumexp_gradient) {
