@@ -46,6 +46,7 @@ struct Sums {
     static constexpr int blocks = wide ? 3 : policy::bytes.blocks; ///< on a multiprocessor: as registers suffice
     static constexpr std::uint32_t limit = wide ? (F::bias + 7) << (F::precision - 1) : F::largest + 1,
                                    large = (F::bias - 5) << (F::precision - 1);
+    static_assert(large < limit);
     static constexpr int unit_of_large = 2 * (-5 - (F::precision - 1));
     /// What is kept in two words: 2^21 numbers of this many bits, of a part, fit into the lower
     /// one, and squares of 2^40 elements of e5m2 into the upper one.

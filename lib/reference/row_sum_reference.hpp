@@ -349,7 +349,7 @@ int scaled_row(RowOp op, const RowInput<T>& in, Sum<T>& mean, Sum<T>& rstd, RowO
     const double epsilon = in_two_steps(in_two_steps(in.epsilon, -e), -e), w = 1 / std::sqrt(v + epsilon);
     rstd = nearest<V>(w);
     if (in.epsilon > 0 && !std::isfinite(rstd)) rstd = std::numeric_limits<V>::max();
-    result.mean = in_two_steps(mean, e);
+    result.mean = mean == 0 ? mean : in_two_steps(mean, e);
     result.rstd = nearest<V>(in_two_steps(w, -e));
     return e;
 }

@@ -182,6 +182,14 @@ TEMPLATE_TEST_CASE("rows: norms of rows whose squares overflow or vanish", "[row
         for (const T v : run_row<T>({.op = RowOp::layernorm, .epsilon = 1e-5}, equal).out)
             REQUIRE(fp::widen(v) == 0);
     }
+    // Scaled so far down that numbers of binary32 are zeros; what scales back up is no number of
+    // it.
+    const std::vector<T> x{fp::round_to<T>(1e20), fp::round_to<T>(1e20), fp::round_to<T>(3e20)};
+    for (const double epsilon : {1e153, 4e153, 1e154, 1e155, 1e156, 1e300}) {
+        const auto scaled = run_row<T>({.op = RowOp::layernorm, .epsilon = epsilon}, x);
+        INFO(epsilon << ": " << scaled.mean[0]);
+        REQUIRE((fp::is_f64<T> ? near(scaled.out[2], 1.3333e20 / std::sqrt(epsilon)) : scaled.mean[0] == 0));
+    }
 }
 
 TEMPLATE_TEST_CASE("rows: no elements, and no rows", "[rows]", float16, bfloat16, float, double) {

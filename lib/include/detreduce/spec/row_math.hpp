@@ -235,7 +235,9 @@ struct NormScale {
         return asked > 0 && !(r <= most) ? most : r;
     }
     /// The row's own mean, and reciprocal deviation.
-    [[nodiscard]] DETREDUCE_HD V own_mean(V mean) const { return PowerScale<V>::of(-exponent)(mean); }
+    [[nodiscard]] DETREDUCE_HD V own_mean(V mean) const { // by a power that may be no number of V, if it is 0
+        return mean == 0 ? mean : PowerScale<V>::of(-exponent)(mean);
+    }
     [[nodiscard]] DETREDUCE_HD V own_rstd(double w) const {
         return fp::round_to<V>(PowerScale<double>::of(exponent)(w));
     }
