@@ -1,6 +1,7 @@
 """reproducible(): every call that it takes has the shape, the dtype and the errors of torch, however it is spelled."""
 
 import math
+import re
 import warnings
 
 import pytest
@@ -44,12 +45,17 @@ def outcome(call):
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def differs(got, want):
-    """What the outcome of a call has that is not torch's; None if there is nothing."""
+def says(error):
+    """The first line of a message, without its numbers: of several wrong targets torch names the one that a thread meets first."""
+    return re.sub(r"\d+", "…", str(error).split("\n")[0])
+
+
+def differs(got, want, near=None):
+    """What the outcome of a call has that is not torch's; None if there is nothing. `near`: by default what its dtype makes of it."""
     if "not implemented for" in str(want):  # a dtype that this torch has not
         return None
     if isinstance(want, Exception) or isinstance(got, Exception):
-        same = type(got) is type(want) and str(got).split("\n")[0] == str(want).split("\n")[0]
+        same = type(got) is type(want) and says(got) == says(want)
         return None if same else f"{got!r} instead of {want!r}"
     for a, b in zip(got, want):
         if a.is_nested and b.is_nested:
@@ -61,19 +67,19 @@ def differs(got, want):
             continue
         a, b = (v.detach().to_dense() if v.layout is not torch.strided else v.detach() for v in (a, b))
         a, b = (v.rename(None).to(torch.complex128) for v in (a, b))
-        near = {torch.float16: 3e-3, torch.bfloat16: 2e-2}.get(want[0].dtype, 1e-5)
+        near = near or {torch.float16: 3e-3, torch.bfloat16: 2e-2}.get(want[0].dtype, 1e-5)
         if not torch.allclose(a, b, rtol=near, atol=near, equal_nan=True):
             return f"{a} instead of {b}"
     return None if len(got) == len(want) else "another number of results"
 
 
-def compare(calls, below=False, taken=None):
+def compare(calls, below=False, taken=None, near=None):
     """`taken`: does detreduce compute all of these calls (True), or none (False)?"""
     for name, call in calls.items():
         want = outcome(call)
         with drt.reproducible(below=below) as mode:
             got = outcome(call)
-        assert differs(got, want) is None, (name, differs(got, want))
+        assert differs(got, want, near) is None, (name, differs(got, want, near))
         if taken is not None:
             assert bool(mode.taken) is taken, (name, mode.taken, mode.left)
 
@@ -360,7 +366,7 @@ def test_autocast_of_what_has_no_rule_of_its_own(device):
                 lambda reduction=reduction: F.huber_loss(x, y, reduction=reduction, weight=y),
             ]
     with torch.autocast(device, torch.bfloat16):
-        compare(named(*calls), taken=True)
+        compare(named(*calls), taken=True, near=2e-2)  # torch's x - y is of bfloat16, also where what follows is of float32
 
 
 # ---- Every function that is taken, with every kind of tensor ------------------------------------------------------
