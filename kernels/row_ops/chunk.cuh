@@ -81,61 +81,58 @@ struct RowOut {
     }
 };
 
-/// f(the word that has byte `from` of 16, as a constant).
-template <class F>
-__device__ __forceinline__ void with_moved(int from, const F& f) {
-    [&]<int... Word>(std::integer_sequence<int, Word...>) { // the same for all of a warp
-        ((from / 4 == Word ? f(std::integral_constant<int, Word>{}) : void()), ...);
-    }
-    (std::make_integer_sequence<int, 4>());
-}
-/// Word j of the 16 bytes that begin with word First of 8, or with its upper half: `selector` says.
-template <int First, bool Halves>
-__device__ __forceinline__ std::uint32_t moved_word(const std::uint32_t (&w)[8], int j, std::uint32_t selector) {
-    if constexpr (!Halves) return w[First + j];
-    return __byte_perm(w[First + j], w[First + j + 1], selector);
-}
 /// Stores of a warp's rows that follow each other, 16 bytes a thread, where they do not begin at 16
 /// bytes. A thread stores the 16 bytes in which those of the thread before it end and its own
 /// begin.
 template <class T>
 struct MovedStore {
     static constexpr bool halves = sizeof(T) == 2;
-    char* out;  ///< of the first row
-    int bytes;  ///< of all rows
-    int before; ///< bytes before the first in its 16
-    uint4 last; ///< what the thread had in the row before
+    char* out;    ///< of the first row
+    int bytes;    ///< of all rows
+    int before;   ///< bytes before the first in its 16
+    int neighbor; ///< the thread before, but if nothing moves, this one
+    uint4 last;   ///< what the thread had in the row before
 
     __device__ __forceinline__ MovedStore(T* first, int elements)
         : out(reinterpret_cast<char*>(first)), bytes(elements * static_cast<int>(sizeof(T))),
-          before(static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16)), last{} {}
-    /// The row that begins with byte `first` of all.
+          before(static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16)),
+          neighbor((thread() + (before == 0 ? 0 : warp_size - 1)) % warp_size), last{} {}
+    /// The row that begins with byte `first` of all. No branch: threads that may go different ways
+    /// wait for one another.
     __device__ __forceinline__ void put(int first, const uint4& own) {
-        const int thread = static_cast<int>(threadIdx.x) % warp_size, at = first + thread * 16 - before;
-        if (before == 0) {
-            store(at, {own.x, own.y, own.z, own.w});
-            return;
-        }
-        const uint4 given = thread == warp_size - 1 ? last : own;
+        const uint4 given = before != 0 && thread() == warp_size - 1 ? last : own;
+        std::uint32_t w[8] = {given.x, given.y, given.z, given.w, own.x, own.y, own.z, own.w};
         last = own;
-        with_moved(16 - before, [&](auto words) {
-            constexpr int first_word = decltype(words)::value;
-            std::uint32_t w[8] = {given.x, given.y, given.z, given.w, own.x, own.y, own.z, own.w};
 #pragma unroll
-            for (int i = first_word; i < 4; ++i)
-                w[i] = shuffle_from(w[i], (thread + warp_size - 1) % warp_size);
-            const std::uint32_t selector = before % 4 != 0 ? 0x5432u : 0x3210u; // of __byte_perm(): halves that meet
-            store(at, {moved_word<first_word, halves>(w, 0, selector), moved_word<first_word, halves>(w, 1, selector),
-                       moved_word<first_word, halves>(w, 2, selector), moved_word<first_word, halves>(w, 3, selector)});
-        });
+        for (int i = 0; i < 4; ++i)
+            w[i] = shuffle_from(w[i], neighbor);
+        const int from = before == 0 ? 0 : 16 - before; // of the bytes of w
+        move_down<2>(w, (from & 8) != 0);
+        move_down<1>(w, (from & 4) != 0);
+        if constexpr (halves) {
+            const std::uint32_t selector = (from & 2) != 0 ? 0x5432u : 0x3210u; // of __byte_perm(): halves that meet
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+                w[i] = __byte_perm(w[i], w[i + 1], selector);
+        }
+        store(first + thread() * 16 - before, {w[0], w[1], w[2], w[3]});
     }
     /// What rows up to byte `end` have left.
     __device__ __forceinline__ void finish(int end) const {
-        if (before == 0 || threadIdx.x % warp_size != warp_size - 1 || end - before >= bytes) return;
+        if (before == 0 || thread() != warp_size - 1 || end - before >= bytes) return;
         store_some(out + end - 16, 16 - before, bytes - (end - 16), last);
     }
 
   private:
+    [[nodiscard]] static __device__ __forceinline__ int thread() {
+        return static_cast<int>(threadIdx.x) % warp_size;
+    }
+    template <int By>
+    static __device__ __forceinline__ void move_down(std::uint32_t (&w)[8], bool moves) {
+#pragma unroll
+        for (int i = 0; i + By < 8; ++i)
+            w[i] = moves ? w[i + By] : w[i];
+    }
     __device__ __forceinline__ void store(int at, const std::uint32_t (&w)[4]) const {
         if (at >= 0 && at + 16 <= bytes) {
             store16(out + at, w);
