@@ -26,11 +26,12 @@ from . import _ops
 _TYPES = (Tensor, torch.nn.Parameter, FakeTensor, FunctionalTensor)
 _ELEMENTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _SHORT = (torch.float16, torch.bfloat16)
+_has_names = getattr(Tensor, "has_names", lambda t: False)  # torch 2.15 has no tensors with names any more
 _HANDLERS: Dict[Any, Tuple[Callable, Tuple[str, ...]]] = {}  # and the names of their parameters
 # Other names by which torch knows a parameter, and what handlers call it.
 _SPELLINGS = {**dict.fromkeys(("input", "self", "a", "x1"), "x"), "axis": "dim", "keepdims": "keepdim"}
 # What arguments raise that detreduce has not; torch computes what they ask for, or says what is wrong with them.
-_REFUSED = (TypeError, ValueError, IndexError, AttributeError)
+_REFUSED = (TypeError, ValueError, IndexError)
 # By the names that they have as functions and methods of torch.
 _LEFT = {
     "matrix products": """matmul __matmul__ __rmatmul__ mm bmm mv ger outer addmm addmv addbmm baddbmm addr einsum dot vdot inner
@@ -99,7 +100,7 @@ def _fit(*tensors: Any) -> bool:
             continue
         if type(t) not in _TYPES or t.is_nested or t.layout is not torch.strided:
             return False
-        if not compiling and t.has_names():  # torch.compile takes no tensor with names
+        if not compiling and _has_names(t):  # torch.compile takes no tensor with names
             return False
         if t is not first and (t.dtype is not first.dtype or t.device != first.device):
             return False
@@ -127,7 +128,7 @@ _AUTOCAST = {kind: _ops_of_autocast(kind) for kind in ("cpu", "cuda")}
 
 def _wide(names: str, *tensors: Any):
     """Under autocast in float32, if torch computes one of these ops so on the device."""
-    kind = tensors[0].device.type
+    kind = tensors[0].device.type if isinstance(tensors[0], Tensor) else ""
     if (
         kind in _AUTOCAST
         and torch.is_autocast_enabled(kind)
@@ -329,7 +330,7 @@ def _log_softmax_of_nn(x, dim=None, _stacklevel=3, dtype=None):
 
 def _row_wise(f, x, dim, dtype):
     (x,) = _wide("log_softmax.int" if f is drt.log_softmax else "softmax.int", x)
-    if dim is None or type(dim) is bool or x.dim() == 0 or not _fit(x):
+    if dim is None or type(dim) is bool or not _fit(x) or x.dim() == 0:
         return NotImplemented
     return f(x, dim, dtype=dtype) if dtype is None or dtype in _ELEMENTS else NotImplemented
 
@@ -355,7 +356,7 @@ def _rms_norm(x, normalized_shape, weight=None, eps=None):
 
 
 def _row_norm(op, normalized_shape, eps, x, weight, bias):
-    short = x.dtype in _ELEMENTS and not (torch.compiler.is_compiling() or x.has_names())
+    short = x.dtype in _ELEMENTS and not (torch.compiler.is_compiling() or _has_names(x))
     y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps) if short else None
     if y is not None:
         return y
@@ -396,8 +397,9 @@ def _fit_channels(x, *parameters):
     given = [p for p in parameters if p is not None]
     if not given or not _fit(x):
         return _fit(x)
-    same = given[0].dtype is x.dtype or (given[0].dtype is torch.float32 and x.dtype in _SHORT)
-    return same and given[0].device == x.device and _fit(*given)
+    if not _fit(*given) or given[0].device != x.device:
+        return False
+    return given[0].dtype is x.dtype or (given[0].dtype is torch.float32 and x.dtype in _SHORT)
 
 
 def _reduction(size_average, reduce, reduction):
@@ -440,13 +442,15 @@ def _nll_loss(x, target, weight=None, size_average=None, ignore_index=-100, redu
 def _classes(f, x, target, weight, ignore_index, reduction, *smoothing):
     names = "nll_loss nll_loss_nd" if f is drt.nll_loss else "cross_entropy_loss nll_loss_nd log_softmax.int"
     x, weight = _wide(names, x, weight)
+    if not isinstance(target, Tensor):
+        return NotImplemented
     probabilities = target.dtype.is_floating_point
     if probabilities:
         (target,) = _wide(names, target)
         fit = ignore_index < 0
     else:
         fit = target.dtype is torch.int64 or (target.dtype is torch.uint8 and not any(smoothing))
-        fit = fit and (torch.compiler.is_compiling() or not target.has_names())
+        fit = fit and (torch.compiler.is_compiling() or not _has_names(target))
     if not fit or not _fit(x, weight, target if probabilities else None) or type(ignore_index) is bool:
         return NotImplemented
     axis = 0 if x.dim() == 1 else 1
@@ -541,9 +545,11 @@ def _binary(name, wide, x, target, weight, reduction, pos_weight=None):
     x, target, weight, pos_weight = _wide(wide, x, target, weight, pos_weight)
     if not _fit(x, target, weight) or x.shape != target.shape or reduction == "batchmean":
         return NotImplemented
-    if any(w is not None and w.requires_grad for w in (weight, pos_weight)):
+    if weight is not None and weight.requires_grad:
         return NotImplemented
     if pos_weight is not None:
+        if not isinstance(pos_weight, Tensor) or pos_weight.requires_grad:
+            return NotImplemented
         alike = (pos_weight,) if pos_weight.dim() == 0 else (x, pos_weight)
         if pos_weight.numel() != 1 or pos_weight.dim() > x.dim() or not _fit(*alike):
             return NotImplemented

@@ -42,9 +42,9 @@ def arithmetic(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if arithmetic_of(_WORDS[dtype]) == "f64" else torch.float32
 
 
-def _kind(name: str, forward: Callable, backward: Callable) -> Any:
+def _kind(name: str, forward: Callable, backward: Callable, base: type = torch.autograd.Function) -> Any:
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    return type(f"detreduce_{name}", (torch.autograd.Function,), members)
+    return type(f"detreduce_{name}", (base,), members)
 
 
 def _function(name: str, forward: Callable, backward: Callable) -> Callable:
@@ -139,7 +139,7 @@ class _Op:
             return (None, *backward(ctx, *grads))
 
         kind = _kind(self.name, forward, derived)
-        base: Any = super(torch.autograd.Function, kind)
+        of_one_level = _kind(self.name, forward, derived, torch.autograd.function._SingleLevelFunction)
 
         def kernel(keys, *args):
             args += defaults[len(args) :]  # the dispatcher leaves out last arguments that have their default
@@ -148,7 +148,7 @@ class _Op:
             if _transforms() is None:
                 return kind.apply(keys, *args)
             with _single_level():  # this is called at one level of the transforms
-                return base.apply(keys, *args)
+                return of_one_level.apply(keys, *args)
 
         return kernel
 
