@@ -300,17 +300,17 @@ TEMPLATE_TEST_CASE("moments: a giant among thousands of tiny segments", "[moment
     }
 }
 
-/// With so many elements in all a GPU cuts only segments that are longer than these. What is in
-/// none is not read, and not there. Squares that fill the bins of their window: so many are more
-/// than an integer of 64 bits holds of one.
+/// A GPU cuts segments that are longer than 1/8192 of all elements, and these are not. An element
+/// in no segment is not read, and is not there. The squares fill the bins of their window: 2^18 of
+/// them are more than an integer of 64 bits holds.
 TEMPLATE_TEST_CASE("moments: exact of long segments among 2^32 elements", "[moments][groups]", DETREDUCE_ALL_TYPES) {
-    const double few = fp::is_narrow<TestType> ? 3.97 : 31, more = fp::is_narrow<TestType> ? 3.98 : 31.5;
+    const double large = fp::is_narrow<TestType> ? 3.97 : 31, larger = fp::is_narrow<TestType> ? 3.98 : 31.5;
     Cut<TestType> cut{{.shape = Shape::segments, .n = std::uint64_t{1} << 32, .groups = 4}, {}, {}};
     cut.offsets = {0, 1u << 19, 1u << 20, (1u << 20) + (1u << 18), (1u << 20) + (1u << 18) + (1u << 16)};
     for (std::size_t g = 0; g < cut.request.groups; ++g) {
         const std::size_t small = 512 << g % 2; // for these the window is made
         for (std::size_t i = 0; i < cut.length(g); ++i)
-            cut.pair.x.push_back(fp::round_to<TestType>(i < small ? 1.9 : i % 2 == 0 ? few : more));
+            cut.pair.x.push_back(fp::round_to<TestType>(i < small ? 1.9 : i % 2 == 0 ? large : larger));
     }
     const auto results = moments_of_groups<double>(cut, Op::moments, Method::exact, 1, 3);
     for (std::size_t g = 0; g < cut.request.groups; ++g) {

@@ -209,7 +209,7 @@ class Torch(Numpy):
             and (type(x) in self.plain or not self.is_wrapper(x))
         ):
             # A multiple of 8 is one of the size of every element.
-            return x.clone() if x.data_ptr() & 7 and x.data_ptr() % x.element_size() else x
+            return x.clone() if x.data_ptr() & 7 and self.misaligned(x) else x
         self.refuse_wrapper(x, argument)
         if x.layout is not self.torch.strided or x.device.type == "meta":
             raise TypeError(f"{argument}: must be a dense tensor with elements, not {x.layout} on {x.device}")
@@ -292,12 +292,14 @@ class Torch(Numpy):
         if any(step == 0 and n > 1 for step, n in zip(a.stride(), a.shape)):
             raise ValueError(f"{argument}: must be writable, and its elements share memory")
 
+    def misaligned(self, x) -> bool:
+        """Does x begin where no element of its dtype may, as in the middle of a file that was read?"""
+        return x.data_ptr() % x.element_size() != 0
+
     def tracked(self, x) -> bool:
         if type(x) not in self.plain or self.forward_ad._current_level >= 0:
             return True
-        if x.requires_grad and self.torch.is_grad_enabled():
-            return True
-        return self.tracing() or self.transforms() is not None
+        return (x.requires_grad and self.torch.is_grad_enabled()) or self.traced()
 
     def traced(self) -> bool:
         return self.tracing() or self.transforms() is not None

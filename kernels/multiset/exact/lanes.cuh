@@ -24,8 +24,8 @@ struct LaneSums {
     static constexpr int head_bit = 26, tail_bit = 29; ///< of `shape`, whose lower bits are the number of vectors
     static constexpr std::uint32_t most_vectors = (1u << head_bit) - 1;
     static constexpr bool loads_ahead = !Map::linear && !Input::binary; ///< the next tile, while one is added
-    /// Elements of a group that is summed here. A row has up to two work items, of terms in parts
-    /// one.
+    /// Elements of the longest group that is summed here. Rows have two work items here at most,
+    /// and one where a term has parts.
     static constexpr std::uint64_t longest = BinsOf::most_held / BinsOf::parts;
     static_assert(longest >= (BinsOf::parts == 1 ? 2 : 1) * policy::work_item_elements);
 

@@ -123,6 +123,11 @@ def _ops_of_autocast(kind: str) -> frozenset:
     return frozenset(filter(has, names.split()))
 
 
+# The ops of torch of which a loss of classes is made, as autocast knows them.
+OF_CLASSES = {
+    "cross_entropy": "cross_entropy_loss nll_loss_nd log_softmax.int",
+    "nll_loss": "nll_loss nll_loss_nd",
+}
 _AUTOCAST = {kind: _ops_of_autocast(kind) for kind in ("cpu", "cuda")}
 
 
@@ -303,29 +308,26 @@ def _foreach_norm(x, ord=2, dtype=None):
     return NotImplemented if not norms or any(n is NotImplemented for n in norms) else tuple(norms)
 
 
-@_handles(torch.softmax, Tensor.softmax, torch.special.softmax)
-def _softmax(x, dim, dtype=None):
-    return _row_wise(drt.softmax, x, dim, dtype)
-
-
-@_handles(F.softmax)
-def _softmax_of_nn(x, dim=None, _stacklevel=3, dtype=None):
-    return _row_wise(drt.softmax, x, dim, dtype)
-
-
 @_handles(F.softmin)
 def _softmin(x, dim=None, _stacklevel=3, dtype=None):
     return _row_wise(drt.softmax, -x, dim, dtype) if _fit(x) else NotImplemented
 
 
-@_handles(torch.log_softmax, Tensor.log_softmax, torch.special.log_softmax)
-def _log_softmax(x, dim, dtype=None):
-    return _row_wise(drt.log_softmax, x, dim, dtype)
+def _handle_rows(name: str) -> None:
+    """Of torch and of torch.nn, which have other parameters."""
+    f = getattr(drt, name)
+
+    @_handles(*(getattr(where, name) for where in (torch, Tensor, torch.special)))
+    def of_torch(x, dim, dtype=None):
+        return _row_wise(f, x, dim, dtype)
+
+    @_handles(getattr(F, name))
+    def of_nn(x, dim=None, _stacklevel=3, dtype=None):
+        return _row_wise(f, x, dim, dtype)
 
 
-@_handles(F.log_softmax)
-def _log_softmax_of_nn(x, dim=None, _stacklevel=3, dtype=None):
-    return _row_wise(drt.log_softmax, x, dim, dtype)
+_handle_rows("softmax")
+_handle_rows("log_softmax")
 
 
 def _row_wise(f, x, dim, dtype):
@@ -440,7 +442,7 @@ def _nll_loss(x, target, weight=None, size_average=None, ignore_index=-100, redu
 
 
 def _classes(f, x, target, weight, ignore_index, reduction, *smoothing):
-    names = "nll_loss nll_loss_nd" if f is drt.nll_loss else "cross_entropy_loss nll_loss_nd log_softmax.int"
+    names = OF_CLASSES[f.__name__]
     x, weight = _wide(names, x, weight)
     if not isinstance(target, Tensor):
         return NotImplemented

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 import detreduce.torch as drt
 
-from ._mode import _wide
+from ._mode import OF_CLASSES, _wide
 
 
 def _cast(names: str, input: Any, *others: Any) -> tuple:
@@ -62,8 +62,7 @@ class KLDivLoss(nn.KLDivLoss):
 
 class CrossEntropyLoss(nn.CrossEntropyLoss):
     def forward(self, input, target) -> Tensor:
-        names = "cross_entropy_loss nll_loss_nd log_softmax.int"
-        input, target, weight = _cast(names, input, target, self.weight)
+        input, target, weight = _cast(OF_CLASSES["cross_entropy"], input, target, self.weight)
         return drt.cross_entropy(
             input, target, weight, self.ignore_index, self.reduction, self.label_smoothing
         )
@@ -71,7 +70,7 @@ class CrossEntropyLoss(nn.CrossEntropyLoss):
 
 class NLLLoss(nn.NLLLoss):
     def forward(self, input, target) -> Tensor:
-        input, target, weight = _cast("nll_loss nll_loss_nd", input, target, self.weight)
+        input, target, weight = _cast(OF_CLASSES["nll_loss"], input, target, self.weight)
         return drt.nll_loss(input, target, weight, self.ignore_index, self.reduction)
 
 

@@ -90,7 +90,7 @@ class _Op:
                 raise
         if any(map(_hollow, tensors)):
             return self.default(*args)
-        return self(*(a.clone() if isinstance(a, Tensor) and _misaligned(a) else a for a in args))
+        return self(*(a.clone() if isinstance(a, Tensor) and _LIBRARY.misaligned(a) else a for a in args))
 
     def differentiable(
         self, setup: Callable, backward: Callable, statistics: int = 0, alone: bool = True
@@ -204,13 +204,8 @@ def _hollow(t: Tensor) -> bool:
     return _batched(t) or _wrapped(t)
 
 
-def _misaligned(t: Tensor) -> bool:
-    """Does t begin where no element of its dtype may, as in the middle of a file that was read?"""
-    return t.data_ptr() % t.element_size() != 0
-
-
 def _apart(t: Optional[Tensor]) -> bool:
-    return t is not None and (_hollow(t) or _misaligned(t))
+    return t is not None and (_hollow(t) or _LIBRARY.misaligned(t))
 
 
 def in_place(x: Tensor, *others: Optional[Tensor]) -> Optional[str]:
