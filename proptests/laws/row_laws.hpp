@@ -237,7 +237,10 @@ TEMPLATE_TEST_CASE("rows: one alone has the bits that it has among others", "[ro
 
 #include "laws/row_batch_laws.hpp"
 #include "laws/row_error_laws.hpp"
+#include "laws/row_norm_error_laws.hpp"
 #include "laws/row_grad_laws.hpp"
+#include "laws/row_scale_laws.hpp"
+#include "laws/row_overlap_laws.hpp"
 #include "laws/row_golden_laws.hpp"
 #include "laws/row_batch_golden_laws.hpp"
 #include "laws/row_special_laws.hpp"
