@@ -1,7 +1,7 @@
 // Fixed-point numbers of a few words in registers: what the sums of a window's bins make together.
 #pragma once
 
-#include <detreduce/acc/exact.hpp>
+#include <detreduce/acc/exact_rounding.hpp>
 
 #include "multiset/exact/words.cuh"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <type_traits>
 
-#include <detreduce/acc/exact.hpp>
+#include <detreduce/acc/exact_rounding.hpp>
 #include <detreduce/status.hpp>
 #include <detreduce/types.hpp>
 

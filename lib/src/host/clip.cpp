@@ -2,6 +2,7 @@
 // threads.
 #include <algorithm>
 
+#include <detreduce/acc/exact_rounding.hpp>
 #include <detreduce/acc/finish.hpp>
 #include <detreduce/spec/clip.hpp>
 

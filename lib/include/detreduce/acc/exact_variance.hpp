@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include <detreduce/acc/exact.hpp>
+#include <detreduce/acc/exact_rounding.hpp>
 
 namespace detreduce::acc::exact {
 
