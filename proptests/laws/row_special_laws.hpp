@@ -92,6 +92,30 @@ TEMPLATE_TEST_CASE("rows: what is not finite", "[rows]", float16, bfloat16, floa
     }
 }
 
+/// Which of them it is shows in the order of the rest. Beyond ±32768 elements are taken less the
+/// maximum.
+TEMPLATE_TEST_CASE("rows: of equal maxima the first is taken out", "[rows]", float16, bfloat16, float, double) {
+    using T = TestType;
+    constexpr double maxima[] = {0, 40'000, -40'000};
+    for (const std::size_t n : row_lengths<T>()) {
+        for (const RowOp op : row_ops_of_x) {
+            if (!of_exponentials(op) || n == 0) continue;
+            RowRequest r{.op = op, .n = n, .rows = 6, .reduction = Reduction::none};
+            RowData<T> data;
+            for (std::uint64_t i = 0; i < r.rows * n; ++i) {
+                const auto below = static_cast<double>(accuracy::hash(n, i) % 4);
+                data.x.push_back(fp::round_to<T>(maxima[i / n % 3] - below));
+            }
+            for (std::uint64_t row = 0; of_targets(op) && row < r.rows; ++row)
+                data.targets.push_back(static_cast<std::int64_t>(accuracy::hash(row, n) % n));
+            const auto launches = RowBackend::launches();
+            r.launch = launches[accuracy::hash(n, static_cast<std::uint64_t>(op)) % launches.size()];
+            INFO(shown(r, {}));
+            require_same(run_rows<T>(r, data, 1), RowBackend::template expected<T>(r, data));
+        }
+    }
+}
+
 /// −log_softmax at y, in binary64 and by its own formula, of a row with one element ahead of others
 /// that are equal.
 inline double loss_ahead(double margin, double others) {
