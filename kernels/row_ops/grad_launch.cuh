@@ -38,6 +38,9 @@ struct RowGradLaunch : RowLaunch<T> {
         if (op == RowOp::cross_entropy_target_gradient)
             return launch<ExpGradRow<T, RowOp::cross_entropy_target_gradient, Aligned>>();
         return row_grads::with_grad(op, [&]<class G>(G) {
+            if constexpr (fp::has_16_bits<T> && Aligned && G::op != RowOp::softmax_gradient) {
+                if (this->is_half()) return launch<GradRow<T, G, Aligned, false, RowLaunch<T>::half_chunk>>();
+            }
             using Short = GradRow<T, G, Aligned, false>;
             if (!this->is_long()) return launch<Short>();
             return this->template launch_in_clusters<Short>(rows(),

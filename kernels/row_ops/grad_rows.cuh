@@ -19,10 +19,10 @@ struct GradRows : Rows<T> {
 
 /// What a thread holds of a tile: its elements of x and of upstream. Those of scale, which many
 /// rows ask for, stay in L1.
-template <class T, class G, bool Aligned>
+template <class T, class G, bool Aligned, int Count>
 struct GradChunk {
     using V = fp::Arithmetic<T>;
-    using ChunkOf = Chunk<T, Aligned>;
+    using ChunkOf = Chunk<T, Aligned, Count>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
     ChunkOf x, upstream;
     const T* scale; ///< the thread's own, or null
@@ -85,10 +85,11 @@ struct GradChunk {
 };
 
 /// Of softmax, log_softmax and norms. Long: of rows of more tiles than a cluster has blocks.
-template <class T, class G, bool Aligned, bool Long>
-struct GradRow : RowKernel<T, Long, policy::grad_row_blocks, GradRows<T>> {
+template <class T, class G, bool Aligned, bool Long, int Count = spec::rows_per_chunk>
+    struct GradRow : RowKernel < T,
+    Long, Count<spec::rows_per_chunk ? policy::half_grad_row_blocks : policy::grad_row_blocks, GradRows<T>> {
     using V = fp::Arithmetic<T>;
-    using Elements = GradChunk<T, G, Aligned>;
+    using Elements = GradChunk<T, G, Aligned, Count>;
     static constexpr int K = Elements::K;
     static constexpr std::uint32_t tile_items = Chunk<T, Aligned>::Order::tile;
 

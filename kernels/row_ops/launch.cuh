@@ -139,7 +139,7 @@ struct RowLaunch {
         case RowOp::layernorm:
             return run_layernorm<Aligned>();
         case RowOp::rmsnorm:
-            return run_norm<RmsNormBlock<T, Aligned>>();
+            return run_norm<RmsNormBlock, Aligned>();
         case RowOp::nll_gradient:
             return launch<NllGradient<T>>();
         default: // the others do not come here
@@ -174,20 +174,28 @@ struct RowLaunch {
         }
         return is_long() ? run_tiles<row_kernels::ShortExpRow<T, Op, Aligned>, Long>() : run_short_exp<Op, Aligned>();
     }
-    /// Of at most a tile. Half a chunk of 16-bit elements leaves registers for more warps.
+    /// Of at most a tile.
     template <RowOp Op, bool Aligned>
     [[nodiscard]] Status run_short_exp() const {
         using row_kernels::ShortExpRow;
         if constexpr (fp::has_16_bits<T> && Aligned) {
-            constexpr int half = spec::rows_per_chunk / 2;
-            if (plan.request().n <= half * spec::TreeOrder<sizeof(T)>::lanes)
-                return launch<ShortExpRow<T, Op, Aligned, half>>();
+            if (is_half()) return launch<ShortExpRow<T, Op, Aligned, half_chunk>>();
         }
         return launch<ShortExpRow<T, Op, Aligned>>();
     }
-    template <class Block, class... More>
+    /// Is a row half a chunk at most, of 16-bit elements? Then there are registers for more warps.
+    static constexpr int half_chunk = spec::rows_per_chunk / 2;
+    [[nodiscard]] bool is_half() const {
+        return fp::has_16_bits<T> && plan.request().n <= half_chunk * spec::TreeOrder<sizeof(T)>::lanes;
+    }
+    template <template <class, bool, int> class Block, bool Aligned, class... More>
     [[nodiscard]] Status run_norm(const More&... more) const {
-        return run_tiles<row_kernels::NormRow<Block, false>, row_kernels::NormRow<Block, true>>(more...);
+        using namespace row_kernels;
+        if constexpr (fp::has_16_bits<T> && Aligned) {
+            if (is_half()) return launch<NormRow<Block<T, Aligned, half_chunk>, false>>(more...);
+        }
+        using Of = Block<T, Aligned, spec::rows_per_chunk>;
+        return run_tiles<NormRow<Of, false>, NormRow<Of, true>>(more...);
     }
     template <bool Aligned>
     [[nodiscard]] Status run_layernorm() const {
@@ -197,7 +205,7 @@ struct RowLaunch {
         const auto of = [](std::uint64_t m) {
             return MergeWeights<V>::template of<Order::lanes>(static_cast<std::uint32_t>(m));
         };
-        return run_norm<LayerNormBlock<T, Aligned>>(of(n - before), of(Order::tile));
+        return run_norm<LayerNormBlock, Aligned>(of(n - before), of(Order::tile));
     }
     /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then a warp
     /// or a block a row.

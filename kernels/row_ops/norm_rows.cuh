@@ -9,17 +9,17 @@
 
 namespace detreduce::cuda::row_kernels {
 
-/// Blocks on a multiprocessor.
-template <class T, bool Long>
-inline constexpr int blocks_of_norms = Long            ? policy::long_row_blocks_at_once
-                                       : fp::is_f64<T> ? policy::norm_row_blocks_f64
-                                                       : policy::norm_row_blocks;
+/// Blocks on a multiprocessor. Count: as Chunk says.
+template <class T, bool Long, int Count>
+inline constexpr int blocks_of_norms = Long                           ? policy::long_row_blocks_at_once
+                                       : Count < spec::rows_per_chunk ? policy::half_norm_row_blocks
+                                       : fp::is_f64<T>                ? policy::norm_row_blocks_f64
+                                                                      : policy::norm_row_blocks;
 
 /// What both do to a row, once they know its mean and its reciprocal deviation.
-template <class T, bool Aligned>
+template <class T, class ChunkOf>
 struct Normalizer {
     using V = fp::Arithmetic<T>;
-    using ChunkOf = Chunk<T, Aligned>;
     static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
     const Rows<T>& a;
     std::uint64_t row;
@@ -134,28 +134,28 @@ __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, 
 
 /// What becomes of a row whose numbers are in the memory of each block that has it: write(a
 /// Normalizer).
-template <class T, RowOp Op, bool Aligned, bool Few, class Memory, class Write>
+template <class T, RowOp Op, class ChunkOf, bool Few, class Memory, class Write>
 __device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row, Memory& memory, std::uint32_t tile,
                                             const Write& write) {
     using V = fp::Arithmetic<T>;
     if (memory.numbers.asks_for_scale) {
         if (tile != 0) return; // the first block does it for all
-        return norm_again<T, Op, Aligned, Few>(&a, row, &memory.shared, &memory.numbers);
+        return norm_again<T, Op, ChunkOf::aligned, Few>(&a, row, &memory.shared, &memory.numbers);
     }
     // Of a mean that is known to be zero nothing is subtracted.
     const V mean = Op == RowOp::rmsnorm ? V{0} : memory.numbers.mean;
-    const Normalizer<T, Aligned> result{a, row, mean, memory.numbers.rstd, memory.shared.own_lane()};
+    const Normalizer<T, ChunkOf> result{a, row, mean, memory.numbers.rstd, memory.shared.own_lane()};
     if (tile == 0) result.put();
     write(result);
 }
 
-template <class T, bool Aligned>
+template <class T, bool Aligned, int Count = spec::rows_per_chunk>
 struct RmsNormBlock {
     using Type = T;
     using V = fp::Arithmetic<T>;
     using Acc = acc::Rounded<V>;
     using Arguments = Rows<T>;
-    using ChunkOf = Chunk<T, Aligned>;
+    using ChunkOf = Chunk<T, Aligned, Count>;
     using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
     using Numbers = RowNumbers<V>;
     static constexpr RowOp op = RowOp::rmsnorm;
@@ -263,7 +263,7 @@ struct LayerNormArguments : Rows<T> {
     MergeWeights<fp::Arithmetic<T>> weights[2]; ///< of the last tile, and of others
 };
 
-template <class T, bool Aligned>
+template <class T, bool Aligned, int Count = spec::rows_per_chunk>
 struct LayerNormBlock {
     using Type = T;
     using V = fp::Arithmetic<T>;
@@ -271,7 +271,7 @@ struct LayerNormBlock {
     using Numbers = RowNumbers<V>;
     static constexpr RowOp op = RowOp::layernorm;
     using Acc = acc::Moments<V>;
-    using ChunkOf = Chunk<T, Aligned>;
+    using ChunkOf = Chunk<T, Aligned, Count>;
     using TileOf = moment_kernels::Tile<moment_kernels::Elements<T, Aligned && fp::is_narrow<T>>>;
     using Upper = moment_kernels::Tile<moment_kernels::Partials<V>>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
@@ -324,18 +324,18 @@ struct LayerNormBlock {
         return j < (counts().m - 1) % lanes + 1;
     }
 
-    /// The rows Begin … Begin + Count − 1 of a lane, all of which are there. Groups of equally many
+    /// The rows Begin … Begin + Some − 1 of a lane, all of which are there. Groups of equally many
     /// rows are merged without weights.
-    template <int Begin, int Count>
+    template <int Begin, int Some>
     [[nodiscard]] __device__ __forceinline__ Acc merge_rows(const Acc (&row)[rows]) const {
-        constexpr int equal = Count >= 4 ? 4 : Count >= 2 ? 2 : 1;
+        constexpr int equal = Some >= 4 ? 4 : Some >= 2 ? 2 : 1;
         Acc first[equal];
 #pragma unroll
         for (int r = 0; r < equal; ++r)
             first[r] = row[Begin + r];
         Acc sum = moment_kernels::merge_equal(first, V{1});
-        if constexpr (equal < Count)
-            sum.merge(merge_rows<Begin + equal, Count - equal>(row),
+        if constexpr (equal < Some)
+            sum.merge(merge_rows<Begin + equal, Some - equal>(row),
                       weights().rows[0][8 - 8 / equal + Begin / (2 * equal)]);
         return sum;
     }
@@ -359,14 +359,14 @@ struct LayerNormBlock {
         }
     }
     /// The lanes of the chunks.
-    template <int Count>
+    template <int Chunks>
     __device__ __forceinline__ void merge_chunks() const {
-        for (std::uint32_t j = threadIdx.x; j < lanes; j += Count * warp_size) {
-            Acc part[Count];
+        for (std::uint32_t j = threadIdx.x; j < lanes; j += Chunks * warp_size) {
+            Acc part[Chunks];
 #pragma unroll
-            for (int c = 0; c < Count; ++c)
+            for (int c = 0; c < Chunks; ++c)
                 part[c] = s.buffer().get(c, j);
-            s.buffer().put(0, j, merge_weighted<Count>(part, weights().chunks[in_last_row(j) ? 0 : 1]));
+            s.buffer().put(0, j, merge_weighted<Chunks>(part, weights().chunks[in_last_row(j) ? 0 : 1]));
         }
     }
     /// A tile, which is left in `chunk`: to the first thread.
@@ -383,23 +383,25 @@ struct LayerNormBlock {
         if (remaining >= rows * static_cast<int>(lanes)) {
             put_lanes(chunk, [](Acc(&row)[rows], int) { return moment_kernels::merge_equal(row, V{1}); });
         } else if (remaining > 0 && m % lanes == 0) { // whole rows of lanes
-            [&]<int... Count>(std::integer_sequence<int, Count...>) {
-                ((remaining == Count * static_cast<int>(lanes)
-                      ? put_lanes(chunk, [&](const Acc(&row)[rows], int) { return merge_rows<0, Count>(row); })
+            [&]<int... Less>(std::integer_sequence<int, Less...>) {
+                ((remaining == (Less + 1) * static_cast<int>(lanes)
+                      ? put_lanes(chunk, [&](const Acc(&row)[rows], int) { return merge_rows<0, Less + 1>(row); })
                       : void()),
                  ...);
             }
-            (std::integer_sequence<int, 1, 2, 3, 4, 5, 6, 7>());
+            (std::make_integer_sequence<int, rows - 1>());
         } else if (remaining > 0) {
             put_lanes(chunk, [&](Acc(&row)[rows], int k) {
                 return merge_weighted<rows>(row, weights().rows[in_last_row(own + k) ? 0 : 1]);
             });
         }
         sync_team();
-        if (warps == 2) merge_chunks<2>();
-        if (warps == 4) merge_chunks<4>();
-        if (warps == 8) merge_chunks<8>();
-        sync_team();
+        if constexpr (Count == spec::rows_per_chunk) {
+            if (warps == 2) merge_chunks<2>();
+            if (warps == 4) merge_chunks<4>();
+            if (warps == 8) merge_chunks<8>();
+            sync_team();
+        }
         if (warp != 0) return {};
         // Lanes of equally many elements are merged without a division.
         return m % lanes == 0 ? tile_of(x).template merge_lanes<true>() : tile_of(x).template merge_lanes<false>();
@@ -461,8 +463,8 @@ struct NormRow {
     using Memory = typename Block::Memory;
     using Arguments = typename Block::Arguments;
     using ChunkOf = typename Block::ChunkOf;
-    static constexpr int blocks = blocks_of_norms<T, Long>;
-    static constexpr bool repeats = Long, aligned = ChunkOf::aligned;
+    static constexpr int blocks = blocks_of_norms<T, Long, ChunkOf::rows>;
+    static constexpr bool repeats = Long;
 
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
         Memory& memory = teams.memory(threadIdx.y);
@@ -476,14 +478,14 @@ struct NormRow {
         if (threadIdx.x == 0) memory.numbers = Block::kept(found);
         teams.for_each([&](Memory& team, std::uint32_t) { team.numbers = Block::numbers(a, team.numbers); });
         if (!there) return;
-        finish_norm<T, Block::op, aligned, true>(
+        finish_norm<T, Block::op, ChunkOf, true>(
             a, row, memory, tile, [&](const auto& result) { result.write(chunk, first, static_cast<int>(block.m)); });
     }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
         const auto found = Block{a, memory, 0, 0}.reduce_long(x_of(a, row));
         if (threadIdx.x == 0) memory.numbers = Block::numbers(a, Block::kept(found));
         sync_team();
-        finish_norm<T, Block::op, aligned, false>(a, row, memory, 0,
+        finish_norm<T, Block::op, ChunkOf, false>(a, row, memory, 0,
                                                   [&](const auto& result) { result.write_again(x_of(a, row)); });
     }
     [[nodiscard]] static __device__ __forceinline__ const T* x_of(const Rows<T>& a, std::uint64_t row) {

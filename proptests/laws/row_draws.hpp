@@ -261,7 +261,7 @@ RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed
 template <class T>
 std::vector<std::size_t> row_lengths() {
     constexpr std::size_t tile = spec::TreeOrder<sizeof(T)>::tile;
-    return {0, 1, 7, 32, 100, 768, 1000, 4096, 5123, tile - 1, tile, tile + 1, 3 * tile + 9};
+    return {0, 1, 7, 32, 100, 768, 1000, 1024, 4096, 5123, tile - 1, tile, tile + 1, 3 * tile + 9};
 }
 
 inline std::string shown(const RowRequest& r, const RowVariant& v) {
