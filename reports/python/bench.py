@@ -348,37 +348,45 @@ def called(ours, compiled, backend="inductor"):
     return wrapped(of_block), wrapped(of_end)
 
 
-def steps(model, tokens, targets, compiled, rounds=4):
+def steps(model, tokens, targets, compiled, rounds=5, at_once=4):
     """By library, microseconds of a step, and the bits of three: of the loss, of the gradients of the last layer, of all
-    gradients. The rate of learning is 0, so that steps are alike. As in training a step follows others of its own library: in
-    each round a library makes five, and the last three count. The round before all others is for the bits."""
+    gradients. The rate of learning is 0, so that steps are alike. As in training a step follows others of its own library, and
+    the host does not wait for it: in each round a library makes two, and then `at_once`, which are timed together. The round
+    before all others is for the bits."""
     parameters = list(model.parameters())
     optimizer = torch.optim.AdamW(parameters, lr=0.0, weight_decay=0.0, fused=True)
     libraries = {
         "torch": (called(False, compiled), torch.nn.utils.clip_grad_norm_),
         "detreduce": (called(True, compiled), drt.clip_grad_norm_),
     }
+
+    def step(calls, clip):
+        optimizer.zero_grad(set_to_none=True)
+        loss = model(tokens, targets, *calls)
+        loss.backward()
+        norm = clip(parameters, 1.0)
+        optimizer.step()
+        return loss, norm
+
     found = {library: ([], []) for library in libraries}
     for turn in range(1 + rounds):
         for library, (calls, clip) in libraries.items():
             times, kinds = found[library]
-            for i in range(5):
-                optimizer.zero_grad(set_to_none=True)
-                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-                begin.record()
-                loss = model(tokens, targets, *calls)
-                loss.backward()
-                norm = clip(parameters, 1.0)
-                optimizer.step()
-                end.record()
-                torch.cuda.synchronize()
-                if turn > 0 and i >= 2:
-                    times.append(begin.elapsed_time(end) * 1000)
-                if turn == 0 and i < 3:
+            for _ in range(3 if turn == 0 else 2):
+                loss, norm = step(calls, clip)
+                if turn == 0:
                     last = [model.norm.weight.grad, model.out.weight.grad]
                     kinds.append(
                         (bits_of(loss), bits_of(*last), bits_of(norm, *(p.grad for p in parameters)))
                     )
+            if turn > 0:
+                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                begin.record()
+                for _ in range(at_once):
+                    step(calls, clip)
+                end.record()
+                torch.cuda.synchronize()
+                times.append(begin.elapsed_time(end) * 1000 / at_once)
     return {library: (statistics.median(t), bits) for library, (t, bits) in found.items()}
 
 
