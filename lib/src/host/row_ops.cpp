@@ -3,6 +3,7 @@
 #include "host/row_ops.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <detreduce/spec/row_grads.hpp>
 #include <detreduce/spec/row_math.hpp>
@@ -21,6 +22,7 @@ namespace {
 template <class T>
 struct Row {
     using V = fp::Arithmetic<T>;
+    using Order = spec::TreeOrder<sizeof(T)>;
     const IsaFunctions<T>& isa;
     const Search& maximum;
     const T* x;
@@ -52,17 +54,19 @@ struct Row {
         return value;
     }
 
-    /// Of elements less `origin`.
-    [[nodiscard]] spec::ExpState<T> exp_state(V origin) const {
-        return reduce_tiles<spec::ExpState<T>, T>(
-            n, threads, [&](std::uint64_t first, std::uint32_t m) { return isa.exp_tile(x + first, m, origin); });
+    /// Of elements less `origin`; terms and maxima as IsaFunctions::exp_tile() has them, or null.
+    [[nodiscard]] spec::ExpState<T> exp_state(V origin, V* terms, V* maxima) const {
+        return reduce_tiles<spec::ExpState<T>, T>(n, threads, [&](std::uint64_t first, std::uint32_t m) {
+            return isa.exp_tile(x + first, m, origin, terms ? terms + first : nullptr,
+                                maxima ? maxima + first / Order::chunk : nullptr);
+        });
     }
-    [[nodiscard]] spec::ExpSum<T> exp_sum() const {
+    [[nodiscard]] spec::ExpSum<T> exp_sum(V* terms = nullptr, V* maxima = nullptr) const {
         using Sum = spec::ExpSum<T>;
         if (n == 0) return Sum::special(-spec::infinite<V>);
-        if (const auto plain = exp_state(V{0}); Sum::is_plain(plain)) return Sum::plain(plain);
+        if (const auto plain = exp_state(V{0}, terms, maxima); Sum::is_plain(plain)) return Sum::plain(plain);
         const V most = maximum_element();
-        return fp::is_finite(most) ? Sum::of(most, most, exp_state(most).sum) : Sum::special(most);
+        return fp::is_finite(most) ? Sum::of(most, most, exp_state(most, terms, maxima).sum) : Sum::special(most);
     }
 
     /// f(first, count) for all elements, a part of them at a time.
@@ -93,6 +97,48 @@ struct Row {
                 isa.store(values.data(), count, out + first);
             }
         });
+    }
+    /// out[i] = what `of`, made of the row's sum, says of softmax. Where terms have room in `out`
+    /// they are computed once.
+    template <class Out, class F>
+    spec::ExpSum<T> write_softmax(Out* out, const F& of) const {
+        if constexpr (std::is_same_v<Out, V>) {
+            if (n <= longest_with_terms && static_cast<const void*>(out) != x) return write_kept(out, of);
+        }
+        const auto sum = exp_sum();
+        write(out, of(sum));
+        return sum;
+    }
+    /// The longest row whose terms are kept, so that the maxima of its chunks are few.
+    static constexpr std::uint64_t longest_with_terms = std::uint64_t{1} << 18;
+    template <class F>
+    spec::ExpSum<T> write_kept(V* out, const F& of) const {
+        constexpr std::uint32_t chunk = Order::chunk;
+        const Buffer<V> maxima((n + chunk - 1) / chunk);
+        const auto sum = exp_sum(out, maxima.data());
+        const RowValues<V> values = of(sum);
+        if (sum.is_special()) {
+            write(out, values);
+            return sum;
+        }
+        const V most = spec::exp_exponent(sum.maximum - sum.origin);
+        for_each_part([&](std::uint64_t first, std::uint32_t count) {
+            for (const std::uint64_t end = first + count; first < end; first += chunk) {
+                const auto m = static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk, end - first));
+                const auto scale = spec::ExpScale<V>::of(most - spec::exp_exponent(maxima[first / chunk]));
+                RowValues<V> here = values;
+                here.factor = scale.of_sum(values.factor);
+                // A term that is inexact relative to the row's maximum has a softmax of 0, as it
+                // has in the text.
+                if (!(here.factor >= std::numeric_limits<V>::min())) {
+                    here.factor = values.factor;
+                    for (std::uint32_t i = 0; i < m; ++i)
+                        out[first + i] = scale.of_sum(out[first + i]);
+                }
+                isa.values_of_terms(here, m, out + first);
+            }
+        });
+        return sum;
     }
     /// out[i] = f(i, term of x[i]), rounded.
     template <class Out, class F>
@@ -126,8 +172,9 @@ struct RowRun {
     }
 
     void softmax() const {
-        const auto sum = row.exp_sum();
-        row.write(out(), {RowValue::softmax, sum.origin, sum.reciprocal, sum.reference});
+        row.write_softmax(out(), [](const spec::ExpSum<T>& sum) {
+            return RowValues<V>{RowValue::softmax, sum.origin, sum.reciprocal, sum.reference};
+        });
     }
     void log_softmax() const {
         const auto sum = row.exp_sum();
@@ -289,17 +336,22 @@ struct RowRun {
         V all = static_cast<V>(row.n);
         if (arrays.weights && smoothed.at_all != 0) all = sum_over([&](std::uint64_t i) { return weight(i); });
         const V own = weight(target());
-        const auto sum = row.exp_sum();
-        const V z = z_slope(sum),
-                of_softmax = spec::SmoothedTarget<V>::with_z_slope(smoothed.of_softmax(own, all), z, V{1});
+        const auto of_softmax_with = [&](V z) {
+            return spec::SmoothedTarget<V>::with_z_slope(smoothed.of_softmax(own, all), z, V{1});
+        };
         if (smoothed.at_all == 0) {
             const std::uint64_t t = target();
-            // before the row may be overwritten
-            const V x = fp::widen(row.x[t]), p = sum.softmax(x);
-            row.write(out(), {RowValue::slope, sum.origin, sum.reciprocal, sum.reference, of_softmax, by});
+            const V x = fp::widen(row.x[t]); // before the row may be overwritten
+            const auto sum = row.write_softmax(out(), [&](const spec::ExpSum<T>& of) {
+                return RowValues<V>{
+                    RowValue::slope, of.origin, of.reciprocal, of.reference, of_softmax_with(z_slope(of)), by};
+            });
+            const V p = sum.softmax(x), z = z_slope(sum);
             out()[t] = fp::round_to<Out>(smoothed.target_slope(p, sum.softmax_less_one(x, p), all, own, z) * by);
             return;
         }
+        const auto sum = row.exp_sum();
+        const V z = z_slope(sum), of_softmax = of_softmax_with(z);
         row.write_of_terms(out(), sum, [&](std::uint64_t i, V term) {
             const V p = term * sum.reciprocal;
             if (i != target()) return smoothed.slope(p, of_softmax, weight(i)) * by;
@@ -317,8 +369,9 @@ struct RowRun {
         });
     }
     void logsumexp_gradient() const {
-        const auto sum = row.exp_sum();
-        row.write(out(), {RowValue::slope, sum.origin, sum.reciprocal, sum.reference, V{1}, factor()});
+        row.write_softmax(out(), [&](const spec::ExpSum<T>& sum) {
+            return RowValues<V>{RowValue::slope, sum.origin, sum.reciprocal, sum.reference, V{1}, factor()};
+        });
     }
     /// Sums over the row, and what is made of them, as spec/row_grads.hpp says.
     template <class G>

@@ -155,8 +155,11 @@ struct IsaFunctions {
     }
 
     /// The state of a tile of m ≥ 1 elements less `origin` (spec/exp_term.hpp). One that is NaN
-    /// makes the sum NaN, unless the maximum is infinite.
-    spec::ExpState<T> (*exp_tile)(const T* x, std::uint32_t m, V origin);
+    /// makes the sum NaN, unless the maximum is infinite. Unless null, `terms` gets every term,
+    /// relative to the maximum of its chunk, and `maxima` those.
+    spec::ExpState<T> (*exp_tile)(const T* x, std::uint32_t m, V origin, V* terms, V* maxima);
+    /// What a row op writes of m elements whose terms `values` has, in their place.
+    void (*values_of_terms)(const RowValues<V>& of, std::uint32_t m, V* values);
 
     /// `map` of m elements at x with their targets, each times its weight unless w is null.
     void (*losses)(const LossMap<V>& map, const T* x, const T* t, const T* w, std::uint32_t m, V* values);
