@@ -76,7 +76,7 @@ class NLLLoss(nn.NLLLoss):
 
 def _of_rows(norm: Any, x: Any, shape: Any, weight: Any, *more: Any) -> Tensor:
     """As torch has it: of 16-bit elements and a float32 weight in float32, and rounded."""
-    short = getattr(x, "dtype", None) in (torch.float16, torch.bfloat16)
+    short = isinstance(x, Tensor) and x.dtype in (torch.float16, torch.bfloat16)
     if short and weight is not None and weight.dtype is torch.float32:
         return norm(x.float(), shape, weight, *more).to(x.dtype)
     return norm(x, shape, weight, *more)
