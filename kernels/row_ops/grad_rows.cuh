@@ -84,10 +84,14 @@ struct GradChunk {
     }
 };
 
+/// Blocks on a multiprocessor. Count: as Chunk says.
+template <int Count>
+inline constexpr int blocks_of_gradients =
+    Count == spec::rows_per_chunk ? policy::grad_row_blocks : policy::half_grad_row_blocks;
+
 /// Of softmax, log_softmax and norms. Long: of rows of more tiles than a cluster has blocks.
 template <class T, class G, bool Aligned, bool Long, int Count = spec::rows_per_chunk>
-    struct GradRow : RowKernel < T,
-    Long, Count<spec::rows_per_chunk ? policy::half_grad_row_blocks : policy::grad_row_blocks, GradRows<T>> {
+struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
     using V = fp::Arithmetic<T>;
     using Elements = GradChunk<T, G, Aligned, Count>;
     static constexpr int K = Elements::K;

@@ -183,11 +183,10 @@ struct RowLaunch {
         }
         return launch<ShortExpRow<T, Op, Aligned>>();
     }
-    /// Is a row half a chunk at most, of 16-bit elements? Then there are registers for more warps.
+    /// Rows of lanes that are half a chunk. A row of no more leaves registers for more warps, of
+    /// 16-bit elements.
     static constexpr int half_chunk = spec::rows_per_chunk / 2;
-    [[nodiscard]] bool is_half() const {
-        return fp::has_16_bits<T> && plan.request().n <= half_chunk * spec::TreeOrder<sizeof(T)>::lanes;
-    }
+    [[nodiscard]] bool is_half() const { return plan.request().n <= half_chunk * spec::TreeOrder<sizeof(T)>::lanes; }
     template <template <class, bool, int> class Block, bool Aligned, class... More>
     [[nodiscard]] Status run_norm(const More&... more) const {
         using namespace row_kernels;

@@ -149,7 +149,7 @@ __device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row,
     write(result);
 }
 
-template <class T, bool Aligned, int Count = spec::rows_per_chunk>
+template <class T, bool Aligned, int Count>
 struct RmsNormBlock {
     using Type = T;
     using V = fp::Arithmetic<T>;
@@ -263,7 +263,7 @@ struct LayerNormArguments : Rows<T> {
     MergeWeights<fp::Arithmetic<T>> weights[2]; ///< of the last tile, and of others
 };
 
-template <class T, bool Aligned, int Count = spec::rows_per_chunk>
+template <class T, bool Aligned, int Count>
 struct LayerNormBlock {
     using Type = T;
     using V = fp::Arithmetic<T>;

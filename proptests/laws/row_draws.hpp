@@ -194,6 +194,16 @@ inline std::vector<RowVariant> variants(RowOp op) {
     return list;
 }
 
+/// Rows with what a variant asks for, each with results of its own.
+inline RowRequest request_of(RowOp op, std::uint64_t n, std::uint64_t rows, const RowVariant& v) {
+    return {.op = op,
+            .n = n,
+            .rows = rows,
+            .label_smoothing = v.smoothing ? 0.1 : 0,
+            .z_loss = v.z_loss ? 1e-4 : 0,
+            .reduction = Reduction::none};
+}
+
 /// And those that golden bits do not know.
 inline std::vector<RowVariant> all_variants(RowOp op) {
     auto list = variants(op);

@@ -118,18 +118,13 @@ TEMPLATE_TEST_CASE("rows on the GPU: more rows than blocks", "[rows][gpu]", floa
     }
 }
 
-/// What a warp has of 16-bit rows of up to half a chunk: part of a row of lanes, or whole ones.
+/// 16-bit rows of up to half a chunk, and one of more: whole rows of lanes, and parts of one.
 TEMPLATE_TEST_CASE("rows on the GPU: short rows that begin at 16 bytes", "[rows][gpu]", float16, bfloat16) {
     using T = TestType;
     for (const std::uint64_t n : {8, 256, 264, 512, 768, 1016, 1024, 1032}) {
         for (const RowOp op : all_row_ops) {
             for (const RowVariant& v : all_variants(op)) {
-                const RowRequest r{.op = op,
-                                   .n = n,
-                                   .rows = 19,
-                                   .label_smoothing = v.smoothing ? 0.1 : 0,
-                                   .z_loss = v.z_loss ? 1e-4 : 0,
-                                   .reduction = Reduction::none};
+                const RowRequest r = request_of(op, n, 19, v);
                 INFO(shown(r, v));
                 const auto data = row_data<T>(r, v, n + static_cast<std::uint64_t>(op));
                 for_outputs<T>([&]<class Out>(Out) {

@@ -174,12 +174,7 @@ TEMPLATE_TEST_CASE("rows: every kernel, on few elements", "[rows][sanitizer]", f
     for (const RowOp op : RowBackend::ops()) {
         for (const std::uint64_t n : {5, 304, 305, int{spec::TreeOrder<sizeof(T)>::tile} + 9}) {
             for (const RowVariant& v : all_variants(op)) {
-                const RowRequest r{.op = op,
-                                   .n = n,
-                                   .rows = 2,
-                                   .label_smoothing = v.smoothing ? 0.1 : 0,
-                                   .z_loss = v.z_loss ? 1e-4 : 0,
-                                   .reduction = Reduction::none};
+                const RowRequest r = request_of(op, n, 2, v);
                 INFO(shown(r, v));
                 const auto data = row_data<T>(r, v, n % 10);
                 require_same(run_rows<T>(r, data, 0), RowBackend::template expected<T>(r, data));

@@ -92,8 +92,8 @@ TEMPLATE_TEST_CASE("rows: what is not finite", "[rows]", float16, bfloat16, floa
     }
 }
 
-/// Which of them it is shows in the order of the rest. Beyond ±32768 elements are taken less the
-/// maximum.
+/// Which one it is shows in how the sum of the others is rounded. Beyond ±32768 elements are taken
+/// less the maximum.
 TEMPLATE_TEST_CASE("rows: of equal maxima the first is taken out", "[rows]", float16, bfloat16, float, double) {
     using T = TestType;
     constexpr double maxima[] = {0, 40'000, -40'000};

@@ -98,8 +98,8 @@ struct Row {
             }
         });
     }
-    /// out[i] = what `of`, made of the row's sum, says of softmax. Where terms have room in `out`
-    /// they are computed once.
+    /// Writes what of(the row's sum) makes of softmax. Each term is computed once where `out` has
+    /// room for terms and is not the row.
     template <class Out, class F>
     spec::ExpSum<T> write_softmax(Out* out, const F& of) const {
         if constexpr (std::is_same_v<Out, V>) {
@@ -109,7 +109,7 @@ struct Row {
         write(out, of(sum));
         return sum;
     }
-    /// The longest row whose terms are kept, so that the maxima of its chunks are few.
+    /// Terms of longer rows are not kept: the maxima of their chunks would not fit the arena.
     static constexpr std::uint64_t longest_with_terms = std::uint64_t{1} << 18;
     template <class F>
     spec::ExpSum<T> write_kept(V* out, const F& of) const {
