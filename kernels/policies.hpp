@@ -187,6 +187,15 @@ inline constexpr int sharing_row_blocks = 3;
 /// Rows of half a chunk, with terms in registers, and with sums alone. bf16 rows of 1024: gradient
 /// of cross entropy .29 of reading, logsumexp .55; as rows of a whole chunk .21 and .45.
 inline constexpr int half_term_row_blocks = 3, half_exp_row_blocks = 4;
+/// Rows whose sums are known: aligned, or not, of f64, and of half a chunk. Gradient of cross
+/// entropy, of a copy: bf16 rows of 4096 .95 (with 3 blocks .86, with 6 .64), f32 rows of 50257 .96
+/// (with 4 .87), f64 .92 to .96 (with 3 .86 to .93), bf16 rows of 1024 .82 (with 4 .70, with 6
+/// .78).
+inline constexpr int known_row_blocks = 4, moved_known_row_blocks = 3, known_row_blocks_f64 = 2,
+                     half_known_row_blocks = 5;
+/// Rows of f64 of more tiles are read twice by the gradient of cross entropy, for their sums first:
+/// of a copy, rows of 50000 .54, by clusters .42; of 16384, which are 4 tiles, .55 and .58.
+inline constexpr std::uint64_t most_grad_tiles_f64 = 4;
 /// Rows are kept as they are, and so take fewer registers: layernorm of bf16 79.
 inline constexpr int norm_row_blocks = 3, norm_row_blocks_f64 = 2;
 /// Rows of half a chunk. bf16 rows of 1024, of a copy: layernorm .94 (as rows of a whole chunk

@@ -224,6 +224,17 @@ struct ExpRow {
         sync_team();
         return most;
     }
+    /// What forward has kept of the row, or else what is found by reading it.
+    [[nodiscard]] __device__ __forceinline__ Sum known_sum() const {
+        return a.exp_sums != nullptr ? Sum::of_kept(a.exp_sums + 2 * row) : sum_of(state());
+    }
+    /// By one thread.
+    static __device__ __forceinline__ void keep(const Rows<T>& a, std::uint64_t row, const Sum& e) {
+        if (a.exp_sums != nullptr) e.keep(a.exp_sums + 2 * row);
+    }
+    static __device__ __forceinline__ void keep_none(const Rows<T>& a, std::uint64_t row) {
+        if (a.exp_sums != nullptr) Sum::keep_none(a.exp_sums + 2 * row);
+    }
     /// Of a row whose elements, as they are, have this state.
     [[nodiscard]] __device__ __forceinline__ Sum sum_of(const State& plain) const {
         return Sum::is_plain(plain) ? Sum::plain(plain) : sum_at_maximum();
@@ -316,7 +327,7 @@ struct ExpRow {
                 const int m = items(tile) - row_of_chunk * Part::lanes;
                 Part part;
                 part.load(x + first, m, lowest);
-                Part::store(out().from(first), m, s.own_lane(), [&](int r, int k) {
+                Part::template store<true, true>(out().from(first), m, s.own_lane(), [&](int r, int k) {
                     const V v = part.at(r, k);
                     if constexpr (Op == RowOp::log_softmax) return e.log_softmax(v);
                     return f(v, e.softmax(v), static_cast<std::int64_t>(first) + Part::first() + r * Part::lanes + k);
@@ -386,8 +397,12 @@ struct ExpRow {
     /// logsumexp, or the cross entropy of one class: by one thread.
     static __device__ __forceinline__ void put_one(const Rows<T>& a, std::uint64_t row, const Sum& e,
                                                    const RowTarget<V>& target) {
+        if (a.entropy && !target.there) {
+            keep_none(a, row);
+            return put_number(a, row, target.weight, target.weight);
+        }
+        keep(a, row, e);
         if (!a.entropy) return put_number(a, row, e.logsumexp(), V{0});
-        if (!target.there) return put_number(a, row, target.weight, target.weight);
         put_entropy_of_target(a, row, e, target, V{0}, V{0}); // without z_loss
     }
 
@@ -397,6 +412,7 @@ struct ExpRow {
         const auto c = spec::RowClass<V>::of(a.targets[row], a.ignore_index, a.n);
         if (c.there) return false;
         if constexpr (Op == RowOp::logsumexp) {
+            if (threadIdx.x == 0) keep_none(a, row);
             put(c.otherwise, c.otherwise);
         } else {
             write_same(c.otherwise, cluster_rank(), cluster_blocks());
@@ -407,6 +423,7 @@ struct ExpRow {
     template <int Count = rows_at_once>
     __device__ __forceinline__ void finish(const Sum& e) const {
         if constexpr (Op == RowOp::logsumexp) {
+            if (threadIdx.x == 0) keep(a, row, e);
             const bool sums = a.smoothed.at_all != 0 || a.probabilities != nullptr;
             if (a.entropy) return put_entropy(e, sums ? sum_of_neg_log_probs(e) : V{0});
             put(e.logsumexp(), V{0});

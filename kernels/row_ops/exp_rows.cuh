@@ -55,18 +55,20 @@ struct RowKernel {
     static constexpr bool repeats = Repeats;
 };
 
-/// A row of more than one tile, or one of which all classes count, from the beginning.
+/// A row of more than one tile, or one of which all classes count, from the beginning. Of the
+/// gradient of cross entropy: where weights or probabilities of all classes are added up.
 template <class T, RowOp Op, bool Aligned>
 struct LongExpRow : RowKernel<T, true> {
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Shared<T>& shared) {
         using Row = ExpRow<T, Op, Aligned>;
-        using V = fp::Arithmetic<T>;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         if ((Op == RowOp::cross_entropy_gradient || (Op == RowOp::logsumexp && a.entropy)) && block.without_class())
             return; // all threads, or none
-        const auto e = block.sum_of(block.state());
-        if (Op == RowOp::cross_entropy_gradient && a.all_classes) return block.write_slopes(e);
-        block.finish(e);
+        if constexpr (Op == RowOp::cross_entropy_gradient) {
+            block.write_slopes(block.known_sum());
+        } else {
+            block.finish(block.sum_of(block.state()));
+        }
     }
 };
 

@@ -34,9 +34,7 @@ struct RowGradLaunch : RowLaunch<T> {
     [[nodiscard]] Status run() const {
         using namespace row_kernels;
         const RowOp op = plan.request().op;
-        if (op == RowOp::logsumexp_gradient) return launch<ExpGradRow<T, RowOp::logsumexp_gradient, Aligned>>();
-        if (op == RowOp::cross_entropy_target_gradient)
-            return launch<ExpGradRow<T, RowOp::cross_entropy_target_gradient, Aligned>>();
+        if (op == RowOp::cross_entropy_target_gradient) return launch<ProbabilityGradRow<T, Aligned>>();
         return row_grads::with_grad(op, [&]<class G>(G) {
             if constexpr (fp::has_16_bits<T> && Aligned && G::op != RowOp::softmax_gradient) {
                 if (this->is_half()) return launch<GradRow<T, G, Aligned, false, RowLaunch<T>::half_chunk>>();

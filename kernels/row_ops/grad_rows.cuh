@@ -197,26 +197,21 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
     }
 };
 
-/// Of logsumexp, and of cross entropy with respect to probabilities: what is made of sums of
-/// exponentials.
-template <class T, RowOp Op, bool Aligned>
-struct ExpGradRow : RowKernel<T, true, policy::long_row_blocks_at_once, GradRows<T>> {
+/// Of cross entropy with respect to probabilities.
+template <class T, bool Aligned>
+struct ProbabilityGradRow : RowKernel<T, true, policy::long_row_blocks_at_once, GradRows<T>> {
     static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, Shared<T>& shared) {
-        using Row = ExpRow<T, Op, Aligned>;
+        using Row = ExpRow<T, RowOp::cross_entropy_target_gradient, Aligned>;
         using V = fp::Arithmetic<T>;
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
-        const auto e = block.sum_of(block.state());
+        const auto e = block.known_sum();
         if (e.is_special()) return block.write_same(spec::quiet_nan<V>);
         const V factor = factor_of(a, row);
-        if constexpr (Op == RowOp::logsumexp_gradient) {
-            block.write_each(e, [&](V, V p, std::int64_t) { return row_grads::logsumexp_slope(p, factor); });
-        } else {
-            block.write_each(e, [&](V v, V, std::int64_t j) {
-                const auto i = static_cast<std::uint64_t>(j);
-                const V weight = i < a.n ? weight_of(a, i) : V{1}; // what is beyond the row is not stored
-                return row_grads::probability_slope(a.smoothed, e.neg_log_prob(v), weight, factor);
-            });
-        }
+        block.write_each(e, [&](V v, V, std::int64_t j) {
+            const auto i = static_cast<std::uint64_t>(j);
+            const V weight = i < a.n ? weight_of(a, i) : V{1}; // what is beyond the row is not stored
+            return row_grads::probability_slope(a.smoothed, e.neg_log_prob(v), weight, factor);
+        });
     }
 };
 

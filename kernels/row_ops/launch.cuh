@@ -5,6 +5,7 @@
 
 #include "platform/launch_kernel.hpp"
 #include "row_batch.hpp"
+#include "row_ops/known_rows.cuh"
 #include "row_ops/nll_rows.cuh"
 #include "row_ops/norm_rows.cuh"
 
@@ -39,6 +40,7 @@ struct RowLaunch {
         a.mean = static_cast<V*>(arrays.mean);
         a.rstd = static_cast<V*>(arrays.rstd);
         a.row_weights = static_cast<V*>(arrays.row_weights);
+        a.exp_sums = static_cast<V*>(arrays.exp_sums);
         a.own_factors = arrays.upstream != nullptr && !has_wide_upstream(r.op);
         a.factor = static_cast<const V*>(a.own_factors ? arrays.upstream : arrays.factor);
         a.targets = arrays.targets;
@@ -76,6 +78,9 @@ struct RowLaunch {
         return warps;
     }
     [[nodiscard]] DeviceTraits device() const { return detail::route_of(detail::sums_of(plan)).device; }
+    /// Of one launch: blocks beyond have a wrong number of their cluster, %clusterid, on an H200
+    /// (driver 580.159.04).
+    static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 24;
     /// Shared memory of a team; that of the next one begins at 16 bytes.
     template <class Op>
     [[nodiscard]] static std::uint32_t team_bytes(std::uint32_t warps, bool has_levels) {
@@ -92,7 +97,7 @@ struct RowLaunch {
         a.ahead = rows_at_once<Op>(row_kernels::most_warps * tiles);
         if (!has_clusters(tiles, kernel, threads, bytes)) return other();
         do {
-            const std::uint64_t of_launch = std::min<std::uint64_t>(a.rows - a.first_row, 0x7fffffffu / tiles);
+            const std::uint64_t of_launch = std::min<std::uint64_t>(a.rows - a.first_row, most_blocks / tiles);
             const Status bad = launch_clusters(tiles, kernel, dim3(static_cast<std::uint32_t>(of_launch) * tiles),
                                                threads, bytes, stream, a, bytes);
             if (!bad.ok()) return bad;
@@ -112,7 +117,7 @@ struct RowLaunch {
         const std::uint32_t teams = warps < row_kernels::block_warps ? row_kernels::block_warps / warps : 1;
         const std::uint32_t bytes = team_bytes<Op>(warps, a.tiles > 1 && Op::repeats);
         if (!Op::repeats) a.ahead = rows_at_once<Op>(warps);
-        const std::uint64_t most = Op::repeats && a.tiles > 1 ? policy::long_row_blocks : 0x7fffffffu;
+        const std::uint64_t most = Op::repeats && a.tiles > 1 ? policy::long_row_blocks : most_blocks;
         do {
             const std::uint64_t blocks = std::min((a.rows - a.first_row + teams - 1) / teams, most);
             const Status bad =
@@ -135,7 +140,8 @@ struct RowLaunch {
         case RowOp::log_softmax:
             return run_exp<RowOp::log_softmax, Aligned>();
         case RowOp::cross_entropy_gradient:
-            return run_exp<RowOp::cross_entropy_gradient, Aligned>();
+        case RowOp::logsumexp_gradient:
+            return run_exp_gradient<Aligned>();
         case RowOp::layernorm:
             return run_layernorm<Aligned>();
         case RowOp::rmsnorm:
@@ -157,22 +163,29 @@ struct RowLaunch {
                count_resident(kernel, row_kernels::most_warps * warp_size, bytes, device(), resident).ok() &&
                resident >= static_cast<std::uint32_t>(Op::blocks) * device().sms;
     }
-    /// By Short, in clusters where a row has more than one tile; where there are none, by Long.
-    template <class Short, class Long, class... More>
-    [[nodiscard]] Status run_tiles(const More&... more) const {
+    /// By Short, in clusters where a row has more than one tile; where there are none, by `other`.
+    template <class Short, class Other, class... More>
+    [[nodiscard]] Status run_tiles(const Other& other, const More&... more) const {
         if (!is_long()) return launch<Short>(more...);
-        return launch_in_clusters<Short>({rows(), more...}, [&] { return launch<Long>(more...); });
+        return launch_in_clusters<Short>({rows(), more...}, other);
     }
+    /// Of softmax and its like, and of the gradient of cross entropy, of one class a row.
     template <RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
-        using Long = row_kernels::LongExpRow<T, Op, Aligned>;
-        if (rows().all_classes) return launch<Long>();
+        const auto long_way = [&] {
+            if constexpr (Op == RowOp::cross_entropy_gradient) {
+                return run_by_sums<Aligned>();
+            } else {
+                return launch<row_kernels::LongExpRow<T, Op, Aligned>>();
+            }
+        };
         if constexpr (fp::has_16_bits<T> && Op != RowOp::log_softmax) {
             using Sharing = row_kernels::ShortExpRow<T, Op, Aligned, spec::rows_per_chunk, true>;
             const bool wins = Op == RowOp::softmax ? is_long() : plan.request().n > spec::TreeOrder<sizeof(T)>::chunk;
-            if (wins && fits<Sharing>()) return run_tiles<Sharing, Long>();
+            if (wins && fits<Sharing>()) return run_tiles<Sharing>(long_way);
         }
-        return is_long() ? run_tiles<row_kernels::ShortExpRow<T, Op, Aligned>, Long>() : run_short_exp<Op, Aligned>();
+        if (is_long()) return run_tiles<row_kernels::ShortExpRow<T, Op, Aligned>>(long_way);
+        return run_short_exp<Op, Aligned>();
     }
     /// Of at most a tile.
     template <RowOp Op, bool Aligned>
@@ -182,6 +195,46 @@ struct RowLaunch {
             if (is_half()) return launch<ShortExpRow<T, Op, Aligned, half_chunk>>();
         }
         return launch<ShortExpRow<T, Op, Aligned>>();
+    }
+    /// The gradients of cross entropy, with respect to x, and of logsumexp.
+    template <bool Aligned>
+    [[nodiscard]] Status run_exp_gradient() const {
+        const RowRequest& r = plan.request();
+        const bool adds_classes =
+            arrays.probabilities != nullptr || (arrays.weights != nullptr && r.label_smoothing != 0);
+        if (adds_classes) return launch<row_kernels::LongExpRow<T, RowOp::cross_entropy_gradient, Aligned>>();
+        if (arrays.exp_sums != nullptr) return run_known<Aligned>();
+        const bool at_once = r.op == RowOp::cross_entropy_gradient && !rows().all_classes && is_read_once();
+        return at_once ? run_exp<RowOp::cross_entropy_gradient, Aligned>() : run_by_sums<Aligned>();
+    }
+    /// Are rows of one class read once, where there are clusters for long ones? Not where it is
+    /// slower than two passes.
+    [[nodiscard]] bool is_read_once() const { return !fp::is_f64<T> || rows().tiles <= policy::most_grad_tiles_f64; }
+    /// First the sums, and then the gradient by them.
+    template <bool Aligned>
+    [[nodiscard]] Status run_by_sums() const {
+        RowArrays found = arrays;
+        found.exp_sums = workspace;
+        const auto launch_of = [&](void* out) {
+            found.out = out;
+            return RowLaunch{plan, found, workspace + found_sums_bytes(plan.request()), stream};
+        };
+        const Status bad = launch_of(nullptr).template run_sums<Aligned>();
+        return bad.ok() ? launch_of(arrays.out).template run_known<Aligned>() : bad;
+    }
+    template <bool Aligned>
+    [[nodiscard]] Status run_known() const {
+        using row_kernels::KnownExpRow;
+        if constexpr (fp::has_16_bits<T> && Aligned) {
+            if (is_half()) return run_chunks<KnownExpRow<T, Aligned, half_chunk>>();
+        }
+        return run_chunks<KnownExpRow<T, Aligned>>();
+    }
+    template <class Op>
+    [[nodiscard]] Status run_chunks() const {
+        typename Op::Arguments a{rows(), spec::tiles(plan.request().n, spec::TreeOrder<sizeof(T)>::chunk)};
+        a.rows *= a.chunks;
+        return launch_each<Op>(a, 1);
     }
     /// Rows of lanes that are half a chunk. A row of no more leaves registers for more warps, of
     /// 16-bit elements.
@@ -194,7 +247,7 @@ struct RowLaunch {
             if (is_half()) return launch<NormRow<Block<T, Aligned, half_chunk>, false>>(more...);
         }
         using Of = Block<T, Aligned, spec::rows_per_chunk>;
-        return run_tiles<NormRow<Of, false>, NormRow<Of, true>>(more...);
+        return run_tiles<NormRow<Of, false>>([&] { return launch<NormRow<Of, true>>(more...); }, more...);
     }
     template <bool Aligned>
     [[nodiscard]] Status run_layernorm() const {
@@ -211,14 +264,15 @@ struct RowLaunch {
     template <bool Aligned>
     [[nodiscard]] Status run_sums() const {
         using namespace row_kernels;
+        const bool all_classes = rows().entropy && rows().all_classes;
         if (!is_long())
-            return rows().all_classes ? launch<LongExpRow<T, RowOp::logsumexp, Aligned>>()
-                                      : run_short_exp<RowOp::logsumexp, Aligned>();
+            return all_classes ? launch<LongExpRow<T, RowOp::logsumexp, Aligned>>()
+                               : run_short_exp<RowOp::logsumexp, Aligned>();
         Rows<T> tiles = rows();
         tiles.rows *= tiles.tiles;
         const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles, warps_of_row());
         if (!bad.ok()) return bad;
-        if (tiles.all_classes || tiles.tiles > warp_size) return launch<ExpRowOfTiles<T>>();
+        if (all_classes || tiles.tiles > warp_size) return launch<ExpRowOfTiles<T>>();
         const Status rest = launch_each<ExpRowOfFewTiles<T>>(rows(), 1);
         if (!rest.ok()) return rest;
         typename SpecialExpRows<T>::Arguments groups{rows(), tiles.rows / tiles.tiles};

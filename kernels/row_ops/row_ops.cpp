@@ -11,18 +11,21 @@ namespace detreduce::cuda {
 std::size_t row_workspace_bytes(const RowRequest& r, const Plan&) noexcept {
     if (r.rows == 0 || r.op == RowOp::nll || r.op == RowOp::nll_gradient) return 0;
     // Of what is one number of a row all rows' tiles are computed before the rows are.
-    const std::uint64_t kept = is_of_sum(r.op) ? r.rows : std::min<std::uint64_t>(r.rows, policy::long_row_blocks);
+    const std::size_t sums = found_sums_bytes(r);
+    const std::uint64_t kept =
+        is_of_sum(r.op) || sums > 0 ? r.rows : std::min<std::uint64_t>(r.rows, policy::long_row_blocks);
     const std::size_t rows =
-        kept * long_row_pitch(r.dtype, r.n) * numbers_of_item(r.op) * size_of(arithmetic_of(r.dtype));
+        sums + kept * long_row_pitch(r.dtype, r.n) * numbers_of_item(r.op) * size_of(arithmetic_of(r.dtype));
     return adds_made_terms(r) ? std::max(rows, exact_scale_layout(r).bytes) : rows;
 }
 
 Status enqueue_rows(const RowPlan& plan, const RowArrays& arrays, void* workspace, Stream stream) noexcept {
     const RowRequest& r = plan.request();
     if (r.n == 0 && r.op != RowOp::logsumexp) return {};
+    const bool by_upstream = r.op >= RowOp::softmax_gradient && r.op != RowOp::logsumexp_gradient;
     return with_dtype_from_16_bits(r.dtype, [&]<class T>(T) {
-        return r.op >= RowOp::softmax_gradient ? launch_row_grads<T>(plan, arrays, workspace, stream)
-                                               : launch_rows<T>(plan, arrays, workspace, stream);
+        return by_upstream ? launch_row_grads<T>(plan, arrays, workspace, stream)
+                           : launch_rows<T>(plan, arrays, workspace, stream);
     });
 }
 

@@ -25,6 +25,7 @@ struct Rows {
     bool entropy; ///< of logsumexp: it is the cross entropy that is wanted
     const T *scale, *shift, *weights;
     V *mean, *rstd, *row_weights;
+    V* exp_sums; ///< what logsumexp and cross entropy keep for their gradients, two numbers a row; or null
     const V* factor;
     const std::int64_t* targets;
     const T* probabilities;
@@ -67,6 +68,14 @@ template <class T>
 /// Is there one number of a row, of a sum of exponentials?
 [[nodiscard]] constexpr bool is_of_sum(RowOp op) {
     return op == RowOp::logsumexp || op == RowOp::cross_entropy;
+}
+/// Bytes of what a gradient of sums of exponentials finds of these before it is written, where it
+/// may: two numbers a row.
+[[nodiscard]] constexpr std::size_t found_sums_bytes(const RowRequest& r) {
+    const std::uint64_t tile = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile / size_of(r.dtype);
+    const bool may = r.op == RowOp::logsumexp_gradient ||
+                     (r.op == RowOp::cross_entropy_gradient && (r.n > tile || r.label_smoothing != 0 || r.z_loss != 0));
+    return may ? (r.rows * 2 * size_of(arithmetic_of(r.dtype)) + 255) / 256 * 256 : 0;
 }
 /// Numbers of an item of what is kept of a row of more than one tile.
 [[nodiscard]] constexpr std::uint64_t numbers_of_item(RowOp op) {

@@ -169,6 +169,17 @@ RowOutput<Out, Sum<T>> gradient_of_exponentials(RowOp op, const RowInput<T>& in)
     return result;
 }
 
+/// 17.1, what is kept of a row's sum, if that is asked for.
+template <class Out, class T>
+void keep_sum(RowOp op, const RowInput<T>& in, RowOutput<Out, Sum<T>>& to) {
+    const bool without = op == RowOp::cross_entropy && in.probabilities.empty() && without_class<Out>(true, in);
+    if (without) {
+        to.exp_sums[0] = to.exp_sums[1] = canonical_nan<Sum<T>>();
+    } else {
+        RowSum<T>(in.x).keep(to.exp_sums);
+    }
+}
+
 template <class Out, class T>
 RowOutput<Out, Sum<T>> row(RowOp op, const RowInput<T>& in) {
     if (op == RowOp::logsumexp_gradient || op == RowOp::cross_entropy_target_gradient)

@@ -234,6 +234,7 @@ template <class Out, class V>
 struct RowOutput {
     std::vector<Out> out;
     V mean{}, rstd{}, weight{};
+    V exp_sums[2]{};
 };
 
 /// 14.2: `log1p` of a number that is not negative.
@@ -303,6 +304,11 @@ struct RowSum {
     [[nodiscard]] bool is_maximum(T x) const { return exists && static_cast<V>(value_of(x)) == m; }
     [[nodiscard]] V rest() const { return s * q; }
     [[nodiscard]] V logsumexp() const { return exists ? m + L : m; }
+    /// What is kept for gradients.
+    void keep(V (&kept)[2]) const {
+        kept[0] = is_number(m) || m == m ? m + 0 : canonical_nan<V>();
+        kept[1] = exists ? s + 0 : canonical_nan<V>();
+    }
 };
 
 /// v·2^e.

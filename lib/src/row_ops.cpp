@@ -36,6 +36,10 @@ bool has_weights(RowOp op) {
 bool has_targets(RowOp op) {
     return has_probabilities(op) || is_nll(op);
 }
+/// Is what is known of a sum of exponentials kept, or given?
+bool has_exp_sums(RowOp op) {
+    return is_entropy(op) || op == RowOp::logsumexp || op == RowOp::logsumexp_gradient;
+}
 bool has_one_result(RowOp op) {
     return op == RowOp::logsumexp || op == RowOp::cross_entropy || op == RowOp::nll;
 }
@@ -240,6 +244,7 @@ Status check_overlap(const RowPlan& plan, const RowArrays& a, const void* worksp
         return Area{p, r.rows, r.n * bytes, (stride != 0 ? stride : r.n) * bytes};
     };
     const auto number_of_rows = [&](const void* p) { return list_of(p, r.rows, each); };
+    const Area exp_sums = list_of(a.exp_sums, r.rows, 2 * each);
     const bool wide = has_wide_upstream(r.op),
                gradient = wide || is_loss_gradient(r.op) || r.op == RowOp::logsumexp_gradient;
     const Plan states = plan.states();
@@ -258,6 +263,7 @@ Status check_overlap(const RowPlan& plan, const RowArrays& a, const void* worksp
                          {list_of(a.weights, r.n, size)},
                          {gradient ? number_of_rows(a.mean) : Area{}},
                          {gradient ? number_of_rows(a.rstd) : Area{}},
+                         {gradient ? exp_sums : Area{}},
                          {list_of(a.targets, r.rows, sizeof(std::int64_t))},
                          {list_of(a.factor, 1, each)}};
     struct Written {
@@ -268,6 +274,7 @@ Status check_overlap(const RowPlan& plan, const RowArrays& a, const void* worksp
                                {"mean", gradient ? Area{} : number_of_rows(a.mean)},
                                {"rstd", gradient ? Area{} : number_of_rows(a.rstd)},
                                {"row_weights", number_of_rows(a.row_weights)},
+                               {"exp_sums", gradient ? Area{} : exp_sums},
                                {"scale_gradient", list_of(a.scale_gradient, r.n, to)},
                                {"shift_gradient", list_of(a.shift_gradient, r.n, to)},
                                {"workspace", list_of(workspace, plan.workspace_bytes(), 1)}};
@@ -313,6 +320,8 @@ Status check_arrays(const RowPlan& plan, const RowArrays& a, const void* workspa
     if (const Status bad = check_optional("factor", a.factor, plan.arithmetic(), is_loss_gradient(r.op)); !bad.ok())
         return bad;
     if (const Status bad = check_upstream(plan, a); !bad.ok()) return bad;
+    if (const Status bad = check_optional("exp_sums", a.exp_sums, plan.arithmetic(), has_exp_sums(r.op)); !bad.ok())
+        return bad;
     if (const Status bad = check_targets(r, a); !bad.ok()) return bad;
     return check_overlap(plan, a, workspace);
 }

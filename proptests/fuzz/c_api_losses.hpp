@@ -149,7 +149,8 @@ inline void call_row_ops(FuzzedDataProvider& in) {
         scale(n * size, 0, 0x3c), shift(n * size, 0, 0x3c), mean(rows * wide, 0, 0x3c), rstd(rows * wide, 0, 0x3c),
         probabilities(*of_probabilities, skew, 0x38), weights(n * size, 0, 0x3c), row_weights(rows * wide, 0, 0xa5),
         factor(wide, 0, 0x3c), upstream(std::max(*of_upstream, rows * wide), 0, 0x3c), of_scale(n * to, 0, 0xa5),
-        of_shift(n * to, 0, 0xa5), workspace(detreduce_row_plan_workspace_bytes(&plan), 0, 0x5a);
+        of_shift(n * to, 0, 0xa5), exp_sums(rows * 2 * wide, 0, 0x3c),
+        workspace(detreduce_row_plan_workspace_bytes(&plan), 0, 0x5a);
     std::vector<std::int64_t> targets(rows);
     for (std::int64_t& t : targets)
         t = in.ConsumeIntegralInRange(0, 15) == 0 ? static_cast<std::int64_t>(any_integer(in))
@@ -181,6 +182,9 @@ inline void call_row_ops(FuzzedDataProvider& in) {
     a.upstream = maybe(r.op >= DETREDUCE_ROW_OP_SOFTMAX_GRADIENT && !loss, upstream.data());
     a.scale_gradient = maybe(r.parameters == 1, of_scale.data());
     a.shift_gradient = maybe(r.parameters == 1 && layer_gradient, of_shift.data());
+    const bool of_sum = r.op == DETREDUCE_ROW_OP_LOGSUMEXP || r.op == DETREDUCE_ROW_OP_LOGSUMEXP_GRADIENT ||
+                        (loss && r.op != DETREDUCE_ROW_OP_NLL && r.op != DETREDUCE_ROW_OP_NLL_GRADIENT);
+    a.exp_sums = maybe(of_sum && in.ConsumeBool(), exp_sums.data());
     require_well_formed(detreduce_run_rows(&plan, or_null(in, &a), or_null(in, workspace.data()), nullptr));
 }
 

@@ -73,7 +73,8 @@ TEST_CASE("C on the GPU: row ops have the bits of the CPU", "[gpu][c][rows]") {
             const DeviceArray<T> x(memory.x, 0), upstream(memory.upstream, 0), scale(memory.scale, 0),
                 shift(memory.shift, 0), weights(memory.weights, 0), probabilities(memory.probabilities, 0);
             const DeviceArray<std::int64_t> targets(memory.targets, 0);
-            const DeviceArray<fp::Arithmetic<T>> factor(memory.factor, 0), mean(memory.mean, 0), rstd(memory.rstd, 0);
+            const DeviceArray<fp::Arithmetic<T>> factor(memory.factor, 0), mean(memory.mean, 0), rstd(memory.rstd, 0),
+                exp_sums(memory.exp_sums, 0);
             each_row_request(dtype, [&](RowRequest r) {
                 const detreduce_row_request request = in_c(r);
                 r.device = cpu;
@@ -100,6 +101,7 @@ TEST_CASE("C on the GPU: row ops have the bits of the CPU", "[gpu][c][rows]") {
                     moved(a.weights, memory.weights, weights.data());
                     moved(a.probabilities, memory.probabilities, probabilities.data());
                     moved(a.mean, memory.mean, mean.data()), moved(a.rstd, memory.rstd, rstd.data());
+                    moved(a.exp_sums, memory.exp_sums, exp_sums.data());
                     if (a.targets != nullptr) a.targets = targets.data();
                     const DeviceBytes out(RowRoom::bytes), again(RowRoom::bytes);
                     RowRoom{out.memory.data()}.put_into(r, a);

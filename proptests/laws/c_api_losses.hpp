@@ -63,7 +63,7 @@ inline detreduce_row_arrays in_c(const RowArrays& a) {
     c.x = a.x, c.out = a.out, c.scale = a.scale, c.shift = a.shift, c.mean = a.mean, c.rstd = a.rstd;
     c.targets = a.targets, c.probabilities = a.probabilities, c.weights = a.weights;
     c.row_weights = a.row_weights, c.factor = a.factor, c.upstream = a.upstream;
-    c.scale_gradient = a.scale_gradient, c.shift_gradient = a.shift_gradient;
+    c.scale_gradient = a.scale_gradient, c.shift_gradient = a.shift_gradient, c.exp_sums = a.exp_sums;
     return c;
 }
 inline detreduce_loss_inputs in_c(const LossInputs& in) {
@@ -173,7 +173,7 @@ struct RowMemory {
     static constexpr std::size_t rows = 7, pitch = 45;
     std::vector<T> x, upstream, scale, shift, weights, probabilities;
     std::vector<std::int64_t> targets;
-    std::vector<fp::Arithmetic<T>> factor, mean, rstd;
+    std::vector<fp::Arithmetic<T>> factor, mean, rstd, exp_sums;
 
     RowMemory() {
         using V = fp::Arithmetic<T>;
@@ -192,6 +192,8 @@ struct RowMemory {
             factor.push_back(static_cast<V>(0.7 + unit(7, i)));
             mean.push_back(static_cast<V>(scattered(8, i, -3, 0)));
             rstd.push_back(static_cast<V>(0.1 + unit(9, i)));
+            exp_sums.push_back(static_cast<V>(scattered(10, i, -3, 4)));
+            exp_sums.push_back(static_cast<V>(0x1p64 * unit(11, i)));
         }
         targets[2] = 3; // ignore_index of some
     }
@@ -206,6 +208,7 @@ struct RowMemory {
         if (of_norm_gradients(r.op)) a.rstd = rstd.data();
         if (r.op == RowOp::layernorm_gradient) a.mean = mean.data();
         if (of_losses(r.op)) a.weights = weights.data();
+        if (takes_exp_sums(r.op) && !soft) a.exp_sums = exp_sums.data();
         if (soft && of_entropy(r.op)) {
             a.probabilities = probabilities.data();
         } else if (of_targets(r.op)) {
@@ -224,6 +227,7 @@ struct RowRoom {
         if (r.op == RowOp::layernorm) a.mean = at + part;
         if (of_norms(r.op)) a.rstd = at + 2 * part;
         if (has_row_weights(r)) a.row_weights = at + 3 * part;
+        if (keeps_exp_sums(r.op)) a.exp_sums = at + part;
         if (r.parameters) a.scale_gradient = at + part;
         if (r.op == RowOp::layernorm_gradient) a.shift_gradient = at + 2 * part;
     }

@@ -205,6 +205,7 @@ TEST_CASE("C: what is wrong with a row op is said by name", "[c][rows]") {
     with([&] { a.upstream = x; }, "upstream");
     with([&] { a.scale_gradient = x; }, "scale_gradient");
     with([&] { a.shift_gradient = x; }, "shift_gradient");
+    with([&] { a.exp_sums = askew; }, "exp_sums");
     with([&] { a.struct_size = 0; }, "arrays");
     with([&] { a.struct_size += 8; }, "arrays");
     for (const void*& reserved : a.reserved)

@@ -53,7 +53,11 @@ struct RowBackend {
             if (!data.row_upstream.empty()) in.factor = data.row_upstream[i];
             if (!data.mean.empty()) in.mean = data.mean[i];
             if (!data.rstd.empty()) in.rstd = data.rstd[i];
-            const auto one = reference::row<Out>(r.op, in);
+            auto one = reference::row<Out>(r.op, in);
+            if (keeps_exp_sums(r.op)) {
+                reference::keep_sum(r.op, in, one);
+                all.exp_sums.insert(all.exp_sums.end(), one.exp_sums, one.exp_sums + 2);
+            }
             all.out.insert(all.out.end(), one.out.begin(), one.out.end());
             if (r.op == RowOp::layernorm) all.mean.push_back(one.mean);
             if (of_norms(r.op)) all.rstd.push_back(one.rstd);
@@ -454,6 +458,8 @@ TEST_CASE("rows: what is wrong with pointers is said by name", "[rows][status]")
         wrong(&RowArrays::shift_gradient, static_cast<void*>(out), "shift_gradient");
         wrong(&RowArrays::weights, of_losses(op) ? askew : static_cast<const void*>(x), "weights");
         wrong(&RowArrays::row_weights, has_row_weights({.op = op}) ? askew : static_cast<void*>(out), "row_weights");
+        const bool of_sum = keeps_exp_sums(op) || takes_exp_sums(op);
+        wrong(&RowArrays::exp_sums, of_sum ? askew : static_cast<void*>(out), "exp_sums");
         wrong(&RowArrays::factor, has_factor(op) ? askew : static_cast<const void*>(x), "factor");
         wrong(&RowArrays::probabilities, of_entropy(op) ? askew : static_cast<const void*>(x), "probabilities");
         if (of_entropy(op)) wrong(&RowArrays::probabilities, static_cast<const void*>(x), "targets"); // one of the two

@@ -78,6 +78,15 @@ inline bool has_row_weights(const RowRequest& r) {
     return (r.op == RowOp::cross_entropy || r.op == RowOp::nll) && !is_reduction(r.reduction);
 }
 
+/// Does it keep what gradients need of a sum of exponentials?
+inline bool keeps_exp_sums(RowOp op) {
+    return op == RowOp::logsumexp || op == RowOp::cross_entropy;
+}
+/// Does it take what was kept?
+inline bool takes_exp_sums(RowOp op) {
+    return op == RowOp::logsumexp_gradient || op == RowOp::cross_entropy_gradient ||
+           op == RowOp::cross_entropy_target_gradient;
+}
 inline bool has_one_result(RowOp op) {
     return op == RowOp::logsumexp || op == RowOp::cross_entropy || op == RowOp::nll;
 }
@@ -166,6 +175,7 @@ struct RowData {
     std::vector<fp::Arithmetic<T>> factor = {};
     std::vector<T> upstream = {};
     std::vector<fp::Arithmetic<T>> row_upstream = {}, mean = {}, rstd = {}; ///< of a gradient, a number a row
+    std::vector<fp::Arithmetic<T>> exp_sums = {};                           ///< of a gradient, two numbers a row
 };
 
 /// What an op may be given or not; of other ops the numbers mean nothing.
@@ -173,6 +183,7 @@ struct RowVariant {
     bool scale = false, shift = false, weights = false, smoothing = false, factor = false, probabilities = false;
     bool upstream = false; ///< of losses: a factor for each row
     bool z_loss = false;
+    bool exp_sums = false; ///< of a gradient: what forward has kept
 };
 /// Every variant of an op.
 inline std::vector<RowVariant> variants(RowOp op) {
@@ -217,6 +228,10 @@ inline std::vector<RowVariant> all_variants(RowOp op) {
         v.z_loss = true;
         list.push_back(v);
     }
+    for (std::size_t i = list.size(); takes_exp_sums(op) && i-- > 0;) {
+        list.push_back(list[i]);
+        list.back().exp_sums = true;
+    }
     return list;
 }
 
@@ -237,6 +252,20 @@ std::vector<T> probabilities(const RowRequest& r, std::uint64_t seed) {
         if (accuracy::hash(seed, i) % 4 == 0) list[i] = T{};
     }
     return list;
+}
+
+/// What logsumexp keeps of rows next to each other, on the CPU.
+template <class T>
+std::vector<fp::Arithmetic<T>> kept_exp_sums(const std::vector<T>& x, std::uint64_t n, std::uint64_t rows) {
+    std::vector<fp::Arithmetic<T>> kept(2 * rows), out(rows);
+    const RowPlan plan = make_row_plan({.op = RowOp::logsumexp,
+                                        .dtype = dtype_of<T>,
+                                        .output = dtype_of<fp::Arithmetic<T>>,
+                                        .n = n,
+                                        .rows = rows,
+                                        .device = cpu});
+    throw_if_error(run(plan, {.x = x.data(), .out = out.data(), .exp_sums = kept.data()}));
+    return kept;
 }
 
 /// Kinds of rows one after the other, beginning with one that depends on the seed. A row in seven
@@ -264,6 +293,12 @@ RowData<T> row_data(const RowRequest& r, const RowVariant& v, std::uint64_t seed
     data.row_upstream = a_row(r.op == RowOp::logsumexp_gradient || v.upstream, -2, 2, 9);
     data.mean = a_row(r.op == RowOp::layernorm_gradient, -1, 1, 10);
     data.rstd = a_row(of_norm_gradients(r.op), 0.01, 3, 11);
+    if (v.exp_sums && r.rows > 0) {
+        data.exp_sums = kept_exp_sums(data.x, r.n, r.rows);
+        for (std::size_t i = 0; i < data.targets.size(); ++i) { // which is not looked at
+            if (data.targets[i] == r.ignore_index) data.exp_sums[2 * i] = data.exp_sums[2 * i + 1] = 77;
+        }
+    }
     return data;
 }
 
@@ -288,7 +323,8 @@ inline std::string shown(const RowRequest& r, const RowVariant& v) {
                                     {v.factor, " factor"},
                                     {v.probabilities, " given"},
                                     {v.upstream, " a row"},
-                                    {v.z_loss, " z-loss"}})
+                                    {v.z_loss, " z-loss"},
+                                    {v.exp_sums, " by sums"}})
         text += has ? what : "";
     return text;
 }

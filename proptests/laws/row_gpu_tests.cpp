@@ -38,22 +38,24 @@ struct RowBackend {
         throw_if_error(plan.status());
         const auto numbers = [&](bool has) { return std::vector<V>(has ? r.rows : 0); };
         RowResults<Out, V> all{std::vector<Out>(r.rows * plan.results()), numbers(r.op == RowOp::layernorm),
-                               numbers(of_norms(r.op)), numbers(has_row_weights(r))};
+                               numbers(of_norms(r.op)), numbers(has_row_weights(r)),
+                               std::vector<V>(keeps_exp_sums(r.op) ? 2 * r.rows : 0)};
         const auto at = [](auto& v) { return v.empty() ? nullptr : v.data(); };
-        auto mean = data.mean, rstd = data.rstd; // of gradients
-        throw_if_error(run(plan, {.x = at(data.x),
-                                  .out = at(all.out),
-                                  .scale = at(data.scale),
-                                  .shift = at(data.shift),
-                                  .mean = mean.empty() ? at(all.mean) : at(mean),
-                                  .rstd = rstd.empty() ? at(all.rstd) : at(rstd),
-                                  .targets = at(data.targets),
-                                  .probabilities = at(data.probabilities),
-                                  .weights = at(data.weights),
-                                  .row_weights = at(all.weight),
-                                  .factor = at(data.factor),
-                                  .upstream = has_upstream(r.op) ? static_cast<const void*>(at(data.upstream))
-                                                                 : at(data.row_upstream)}));
+        auto mean = data.mean, rstd = data.rstd, exp_sums = data.exp_sums; // of gradients
+        throw_if_error(run(
+            plan, {.x = at(data.x),
+                   .out = at(all.out),
+                   .scale = at(data.scale),
+                   .shift = at(data.shift),
+                   .mean = mean.empty() ? at(all.mean) : at(mean),
+                   .rstd = rstd.empty() ? at(all.rstd) : at(rstd),
+                   .targets = at(data.targets),
+                   .probabilities = at(data.probabilities),
+                   .weights = at(data.weights),
+                   .row_weights = at(all.weight),
+                   .factor = at(data.factor),
+                   .upstream = has_upstream(r.op) ? static_cast<const void*>(at(data.upstream)) : at(data.row_upstream),
+                   .exp_sums = exp_sums.empty() ? at(all.exp_sums) : at(exp_sums)}));
         return all;
     }
 };
@@ -214,8 +216,9 @@ void require_repeated(RowRequest r, const RowVariant& v, std::uint64_t rows) {
     data.x = repeated(data.x, times);
     data.targets = repeated(data.targets, times);
     data.probabilities = repeated(data.probabilities, times);
+    data.exp_sums = repeated(data.exp_sums, times);
     expected = {repeated(expected.out, times), repeated(expected.mean, times), repeated(expected.rstd, times),
-                repeated(expected.weight, times)};
+                repeated(expected.weight, times), repeated(expected.exp_sums, times)};
     INFO(shown(r, v));
     require_same(run_rows<T>(r, data, 1), expected);
 }
@@ -227,6 +230,38 @@ TEMPLATE_TEST_CASE("rows on the GPU: many rows, an odd stride apart", "[rows][gp
     constexpr std::uint64_t n = spec::TreeOrder<sizeof(T)>::tile + 9;
     for (const RowOp op : {RowOp::logsumexp, RowOp::cross_entropy})
         require_repeated<T>({.op = op, .n = n, .stride = n + 2 + n % 2}, {}, 12'000);
+    for (const std::uint64_t length : {std::uint64_t{1000}, n})
+        require_repeated<T>({.op = RowOp::cross_entropy_gradient, .n = length, .stride = length + 1},
+                            {.exp_sums = true}, length == n ? 4000 : 40'000);
+}
+
+/// Chunks of all rows that 32 bits do not number: softmax of rows of one is 1.
+TEST_CASE("rows on the GPU: more than 2^32 rows whose sums are known", "[rows][gpu][large]") {
+    constexpr std::uint64_t rows = (std::uint64_t{1} << 32) + 5;
+    std::size_t available = 0, total = 0;
+    CUDA_CHECK(cudaMemGetInfo(&available, &total));
+    if (available < rows * 17) {
+        WARN("skipped: needs " << rows * 17 << " bytes of device memory");
+        return;
+    }
+    const DeviceBuffer x(rows * 2), out(rows * 2), upstream(rows * 4), exp_sums(rows * 8);
+    x.fill(0, x.bytes());
+    out.fill(0xff, out.bytes());
+    upstream.fill(0x3f, upstream.bytes());
+    exp_sums.fill(0, exp_sums.bytes()); // a maximum of 0, and no others
+    const RowPlan plan = make_row_plan({.op = RowOp::logsumexp_gradient, .dtype = DType::f16, .n = 1, .rows = rows});
+    RowBackend::execute(plan,
+                        {.x = x.data(), .out = out.data(), .upstream = upstream.data(), .exp_sums = exp_sums.data()});
+    float16 ends[2];
+    for (const Op op : {Op::min, Op::max}) {
+        const Plan search = make_plan({.op = op, .dtype = DType::f16, .n = rows});
+        const DeviceBuffer workspace(search.workspace_bytes()), end(sizeof(float16));
+        throw_if_error(run(search, out.data(), end.data(), workspace.data()));
+        CUDA_CHECK(cudaMemcpy(&ends[op == Op::max], end.data(), sizeof(float16), cudaMemcpyDeviceToHost));
+    }
+    const float d = fp::from_bits<float>(0x3f3f3f3f);
+    for (const float16 end : ends)
+        REQUIRE(fp::to_bits(end) == fp::to_bits(fp::round_to<float16>(d)));
 }
 
 TEMPLATE_TEST_CASE("rows on the GPU: every class counts, in many rows of several tiles", "[rows][gpu]", bfloat16, float,

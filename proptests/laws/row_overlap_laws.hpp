@@ -149,6 +149,16 @@ TEST_CASE("row gradients: what overlaps is refused by name", "[rows][gradients][
     REQUIRE(status(good).ok());
     wrong(&RowArrays::upstream, p + 23, "out");
     wrong(&RowArrays::out, p + 100, "out"); // one number a row
+    good.exp_sums = p + 200;
+    REQUIRE(status(good).ok());
+    wrong(&RowArrays::out, p + 205, "out"); // two numbers a row
+    // Forward writes them.
+    r = {.op = RowOp::logsumexp, .n = n, .rows = rows, .device = RowBackend::device};
+    good = {.x = p, .out = p + 100, .exp_sums = p + 200};
+    REQUIRE(status(good).ok());
+    wrong(&RowArrays::exp_sums, p + 23, "exp_sums");
+    wrong(&RowArrays::exp_sums, p + 95, "exp_sums");
+    right(&RowArrays::exp_sums, p + 94);
 }
 
 } // namespace detreduce::proptests

@@ -15,6 +15,7 @@ template <class Out, class V>
 struct RowResults {
     std::vector<Out> out;
     std::vector<V> mean, rstd, weight; ///< a number a row, or none
+    std::vector<V> exp_sums = {};      ///< two numbers a row, or none
 };
 
 /// All bits, so that a comparison says at which number of which array two results differ.
@@ -23,7 +24,7 @@ std::vector<std::uint64_t> bits_of(const RowResults<Out, V>& results) {
     std::vector<std::uint64_t> bits;
     for (const Out x : results.out)
         bits.push_back(fp::to_bits(x));
-    for (const auto* numbers : {&results.mean, &results.rstd, &results.weight}) {
+    for (const auto* numbers : {&results.mean, &results.rstd, &results.weight, &results.exp_sums}) {
         for (const V x : *numbers)
             bits.push_back(fp::to_bits(x));
     }
@@ -37,7 +38,7 @@ void require_same(const RowResults<Out, V>& got, const RowResults<Out, V>& expec
         return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(N)) == 0);
     };
     if (same(got.out, expected.out) && same(got.mean, expected.mean) && same(got.rstd, expected.rstd) &&
-        same(got.weight, expected.weight)) {
+        same(got.weight, expected.weight) && same(got.exp_sums, expected.exp_sums)) {
         SUCCEED();
     } else {
         REQUIRE(bits_of(got) == bits_of(expected));

@@ -842,30 +842,37 @@ class Classes:
         if r.n == 0:
             raise ValueError("x: must have classes")
 
-    def forward(self, op: str, reduction: str, method: str, dtype: Any, rows: bool = False):
-        """The loss; or with `rows` that of each row and its weight, in the arithmetic's format."""
+    def forward(
+        self, op: str, reduction: str, method: str, dtype: Any, rows: bool = False, kept: bool = False
+    ):
+        """The loss; or with `rows` that of each row and its weight, in the arithmetic's format. With `kept` also what the gradient
+        of cross entropy needs of each row's sum of exponentials; None of nll."""
         r, output = self.r, arithmetic_of(self.r.word) if rows else None
         if not rows and dtype is not None:
             output = dtype_word(dtype, "dtype")
         word = output or r.word
         out = r.empty(r.kept if reduction == "none" else (), word)
         weights = r.empty(r.kept, word) if rows else None
+        sums = r.empty((r.rows, 2), arithmetic_of(r.word)) if kept and op == "cross_entropy" else None
         if r.rows == 0 and reduction == "mean":
-            return self.lib.close(self.lib.filled((), word, math.nan, r.a), r.x)
-        if r.rows > 0 or reduction != "none":
+            out = self.lib.filled((), word, math.nan, r.a)
+        elif r.rows > 0 or reduction != "none":
             options = dict(self.options, reduction=reduction, method=method)
-            r.run(op, output, options, dict(self.arrays, out=out, row_weights=weights))
-        return (out, weights) if rows else self.lib.close(out, r.x)
+            r.run(op, output, options, dict(self.arrays, out=out, row_weights=weights, exp_sums=sums))
+        loss = (out, weights) if rows else (self.lib.close(out, r.x),)
+        if kept:
+            return *loss, sums
+        return loss if rows else loss[0]
 
-    def gradient(self, op: str, reduction: str, method: str, factor: Any):
+    def gradient(self, op: str, reduction: str, method: str, factor: Any, exp_sums: Any = None):
         """With respect to x, times `factor`: None for 1, or one number of the arithmetic's format, or, of none, one a
-        row."""
+        row. exp_sums: what forward has kept, or None."""
         r = self.r
         out = r.empty(r.shape, r.word)
         if r.rows > 0:
             options = dict(self.options, reduction=reduction, method=method)
             name = "upstream" if reduction == "none" else "factor"
-            arrays = {**self.arrays, "out": out, name: factor}
+            arrays = {**self.arrays, "out": out, name: factor, "exp_sums": exp_sums}
             if op == "cross_entropy_target_gradient":  # which reads no probabilities, and knows no z-loss
                 options.pop("probability_stride", None)
                 options.pop("z_loss", None)

@@ -590,6 +590,8 @@ void row_op(std::string_view op, std::string_view dtype, const Word& output, std
             a.scale_gradient = p;
         else if (name == "shift_gradient")
             a.shift_gradient = p;
+        else if (name == "exp_sums")
+            a.exp_sums = p;
         else
             throw nb::key_error(nb::cast<std::string>(key).c_str());
     }

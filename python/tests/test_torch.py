@@ -409,6 +409,34 @@ def test_torch_checks_the_ops(device):
         torch.library.opcheck(op.default, args, test_utils=tests)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_gradient_by_what_forward_has_kept_of_sums_has_the_bits_of_one_without(dtype, device):
+    x, long, many = numbers(6, 7, dtype=dtype, device=device), numbers(3, 20011, dtype=dtype), numbers(2, 7, 3)
+    t, w = torch.arange(6, device=device) % 7, numbers(7, dtype=dtype, device=device, low=0.1)
+    q, many = numbers(6, 7, dtype=dtype, device=device, low=0.1), many.to(device, dtype)
+    x[1] -= 40_000  # beyond where exponentials are those of the elements as they are; of float16 in part
+    x[3, 2] = float("nan")
+    t[4] = -100
+    cases = [(x, t, None), (x.T.contiguous().T, t, w), (x, q, None), (long.to(device), t[:3], None)]
+    cases.append((many, t.reshape(2, 3), w))
+    for a, target, weight in cases:
+        for smoothing, z_loss in ((0.0, 0.0), (0.1, 0.0), (0.0, 0.01), (0.2, 0.01)):
+            for reduction in ("none", "mean"):
+                rest = (target, weight, -100, smoothing, "cross_entropy", reduction, "automatic", z_loss)
+                loss, sums = torch.ops.detreduce.cross_entropy(a, *rest)
+                assert sums.shape == (a.numel() // a.shape[1], 2) and sums.dtype is _ops.arithmetic(dtype)
+                g = torch.ones_like(loss)
+                with_sums = _ops.cross_entropy_backward(g, a, *rest, sums)
+                without = _ops.cross_entropy_backward(g, a, *rest)
+                assert torch.equal(with_sums.view(torch.uint8), without.view(torch.uint8))
+    rest = (t, None, -100, 0.0, "nll", "sum", "automatic")
+    loss, sums = torch.ops.detreduce.cross_entropy(x, *rest)
+    assert sums.shape == (0,)
+    for wrong in (sums, x.new_zeros(5, 2, dtype=_ops.arithmetic(dtype)), x.new_zeros(6, 2, dtype=torch.int64)):
+        with pytest.raises(ValueError, match="^exp_sums: must be what forward gave"):
+            _ops.cross_entropy_backward(loss, x, *rest, 0.0, wrong)
+
+
 BACKENDS = ["aot_eager", "inductor"]
 
 

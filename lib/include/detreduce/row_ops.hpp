@@ -98,11 +98,11 @@ class RowPlan {
     /// factors.
     [[nodiscard]] DType arithmetic() const noexcept { return arithmetic_of(request_.dtype); }
     /// Bytes of device memory, aligned to 256, that run() needs: some where a row has more than one
-    /// tile (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16), of logsumexp and
-    /// cross_entropy two numbers a tile, else none. On the CPU: 0. With a reduction two numbers a
-    /// row more, and what the sum needs, of gradients only for the mean; with `parameters` what the
-    /// sums over the rows need, and, but for those by exact on CUDA, a number of arithmetic() an
-    /// element; on the CPU, too, aligned to 8.
+    /// tile (8192 elements of f32, 4096 of f64, 16384 of f16 and bf16), of logsumexp, cross_entropy
+    /// and their gradients two numbers a tile, of these gradients two a row, too, else none.
+    /// CPU: 0. With a reduction two numbers a row more, and what the sum needs, of gradients only
+    /// for the mean; with `parameters` what the sums over the rows need, and, but for those by
+    /// exact on CUDA, a number of arithmetic() an element; on the CPU, too, aligned to 8.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
     /// Of a request for states: the plan of what run() writes to RowArrays::out, which is merged,
     /// added up by whatever adds integers, and serialized as that of any plan: of one group, that
@@ -157,6 +157,10 @@ struct RowArrays {
     const void* upstream = nullptr;
     void* scale_gradient = nullptr; ///< with `parameters`: n results, summed over the rows
     void* shift_gradient = nullptr; ///< layernorm, with `parameters`: the same, or null
+    /// logsumexp, cross_entropy: two numbers of plan.arithmetic() a row, or null: what SPEC.md,
+    /// 17.1, knows of its sum of exponentials, or NaN. The gradient, given what its own op wrote of
+    /// the same rows and targets, has the same bits after one read of x.
+    void* exp_sums = nullptr;
 };
 
 /// Runs `plan`.

@@ -58,7 +58,8 @@ dr::RowArrays as_arrays(const detreduce_row_arrays& a) {
             .factor = a.factor,
             .upstream = a.upstream,
             .scale_gradient = a.scale_gradient,
-            .shift_gradient = a.shift_gradient};
+            .shift_gradient = a.shift_gradient,
+            .exp_sums = a.exp_sums};
 }
 
 dr::CosinePlan made_of(const detreduce_cosine_request& r) {

@@ -171,6 +171,27 @@ struct RowRun {
         return arrays.weights ? fp::widen(static_cast<const T*>(arrays.weights)[j]) : V{1};
     }
 
+    /// Two numbers of the row, or null.
+    [[nodiscard]] V* kept() const { return arrays.exp_sums ? static_cast<V*>(arrays.exp_sums) + 2 * index : nullptr; }
+    /// Of the row, which is read for it, and kept where that is asked for.
+    [[nodiscard]] spec::ExpSum<T> found_sum() const {
+        const auto sum = row.exp_sum();
+        if (V* const to = kept()) sum.keep(to);
+        return sum;
+    }
+    /// Of a gradient: what was kept, or else it is found out.
+    [[nodiscard]] spec::ExpSum<T> known_sum() const {
+        return arrays.exp_sums ? spec::ExpSum<T>::of_kept(kept()) : row.exp_sum();
+    }
+    /// Writes what of(the row's sum) makes of softmax, in a gradient.
+    template <class F>
+    spec::ExpSum<T> write_softmax(const F& of) const {
+        if (!arrays.exp_sums) return row.write_softmax(out(), of);
+        const auto sum = known_sum();
+        row.write(out(), of(sum));
+        return sum;
+    }
+
     void softmax() const {
         row.write_softmax(out(), [](const spec::ExpSum<T>& sum) {
             return RowValues<V>{RowValue::softmax, sum.origin, sum.reciprocal, sum.reference};
@@ -305,15 +326,18 @@ struct RowRun {
     void cross_entropy() const {
         const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
         if (arrays.probabilities) {
-            const auto sum = row.exp_sum();
+            const auto sum = found_sum();
             const auto of_class = [&](std::uint64_t i) {
                 return smoothed.loss_of_class(neg_log_prob(sum, i), weight(i), probability(i));
             };
             return put_loss(sum_over(of_class), sum, V{1});
         }
         const auto c = row_class();
-        if (!c.there) return put(c.otherwise, c.otherwise);
-        const auto sum = row.exp_sum();
+        if (!c.there) {
+            if (V* const to = kept()) spec::ExpSum<T>::keep_none(to);
+            return put(c.otherwise, c.otherwise);
+        }
+        const auto sum = found_sum();
         V of_all{0};
         if (smoothed.at_all != 0) of_all = sum_over([&](std::uint64_t i) { return weight(i) * neg_log_prob(sum, i); });
         const V own = weight(target());
@@ -325,7 +349,7 @@ struct RowRun {
         if (arrays.probabilities) {
             const auto of_class = [&](std::uint64_t i) { return smoothed.coefficient(weight(i), probability(i)); };
             const V all = sum_over(of_class);
-            const auto sum = row.exp_sum();
+            const auto sum = known_sum();
             const V z = z_slope(sum);
             return row.write_of_terms(out(), sum, [&](std::uint64_t i, V term) {
                 return spec::slope_of_class(sum, fp::widen(row.x[i]), term * sum.reciprocal, all, of_class(i), z) * by;
@@ -342,7 +366,7 @@ struct RowRun {
         if (smoothed.at_all == 0) {
             const std::uint64_t t = target();
             const V x = fp::widen(row.x[t]); // before the row may be overwritten
-            const auto sum = row.write_softmax(out(), [&](const spec::ExpSum<T>& of) {
+            const auto sum = write_softmax([&](const spec::ExpSum<T>& of) {
                 return RowValues<V>{
                     RowValue::slope, of.origin, of.reciprocal, of.reference, of_softmax_with(z_slope(of)), by};
             });
@@ -350,7 +374,7 @@ struct RowRun {
             out()[t] = fp::round_to<Out>(smoothed.target_slope(p, sum.softmax_less_one(x, p), all, own, z) * by);
             return;
         }
-        const auto sum = row.exp_sum();
+        const auto sum = known_sum();
         const V z = z_slope(sum), of_softmax = of_softmax_with(z);
         row.write_of_terms(out(), sum, [&](std::uint64_t i, V term) {
             const V p = term * sum.reciprocal;
@@ -363,13 +387,13 @@ struct RowRun {
     void cross_entropy_target_gradient() const {
         const auto smoothed = spec::SmoothedTarget<V>::of(plan.request().label_smoothing, row.n);
         const V by = factor();
-        const auto sum = row.exp_sum();
+        const auto sum = known_sum();
         row.write(out(), [&](std::uint64_t i) {
             return row_grads::probability_slope(smoothed, neg_log_prob(sum, i), weight(i), by);
         });
     }
     void logsumexp_gradient() const {
-        row.write_softmax(out(), [&](const spec::ExpSum<T>& sum) {
+        write_softmax([&](const spec::ExpSum<T>& sum) {
             return RowValues<V>{RowValue::slope, sum.origin, sum.reciprocal, sum.reference, V{1}, factor()};
         });
     }
@@ -409,7 +433,7 @@ struct RowRun {
         if (row.n == 0 && plan.request().op != RowOp::logsumexp) return;
         switch (plan.request().op) {
         case RowOp::logsumexp:
-            *out() = fp::round_to<Out>(row.exp_sum().logsumexp());
+            *out() = fp::round_to<Out>(found_sum().logsumexp());
             break;
         case RowOp::softmax:
             return softmax();

@@ -438,7 +438,7 @@ def _classes(
         z_loss = _losses.number_of(z_loss, "z_loss")
     dtype = None if dtype is None else _dtype(dtype)
     more = ignore_index, label_smoothing, op, reduction, method, z_loss, dtype
-    return _ops.cross_entropy(x, target, weight, *more)
+    return _ops.cross_entropy(x, target, weight, *more)[0]
 
 
 def clip_grad_norm_(

@@ -973,32 +973,68 @@ def _of_classes(ignore_index, label_smoothing, reduction, method, z_loss) -> dic
     return options
 
 
-def _cross_entropy(
-    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None
+def _loss_of_classes(
+    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None, kept=False
 ):
+    """The loss, and, with `kept`, what the gradient of cross entropy needs of each row."""
     if op not in OF_CLASSES:
         refuse_op(op, OF_CLASSES)
     word = _fit_classes(x, target, weight, label_smoothing) if dtype is None else None
     if word is None:
         classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
-        return classes.forward(op, reduction, method, dtype)
+        out = classes.forward(op, reduction, method, dtype, kept=kept)
+        return out if kept else (out, None)
     out = x.new_empty(x.shape[:1] if reduction == "none" else ())
+    sums = x.new_empty((len(x), 2), dtype=arithmetic(x.dtype)) if kept and op == "cross_entropy" else None
     options = _of_classes(ignore_index, label_smoothing, reduction, method, z_loss)
-    _rows(op, word, x.shape[1], options, x, out, targets=target, weights=weight)
-    return out
+    _rows(op, word, x.shape[1], options, x, out, targets=target, weights=weight, exp_sums=sums)
+    return out, sums
+
+
+def _cross_entropy(
+    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None
+):
+    out, sums = _loss_of_classes(
+        x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss, dtype, True
+    )
+    return out, x.new_empty(0, dtype=arithmetic(x.dtype)) if sums is None else sums
 
 
 def _fake_cross_entropy(
     x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None
 ):
-    kept = [n for i, n in enumerate(x.shape) if i != (0 if x.dim() == 1 else 1)]
-    return x.new_empty(kept if reduction == "none" else (), dtype=dtype or x.dtype)
+    axis = 0 if x.dim() == 1 else 1
+    rows = [n for i, n in enumerate(x.shape) if i != axis]
+    sums = x.new_empty((math.prod(rows), 2) if op == "cross_entropy" else (0,), dtype=arithmetic(x.dtype))
+    return x.new_empty(rows if reduction == "none" else (), dtype=dtype or x.dtype), sums
+
+
+def _check_sums(sums, x, dtype) -> None:
+    shape = (x.numel() // max(x.shape[x.dim() > 1], 1), 2)
+    if tuple(sums.shape) != shape or sums.dtype is not dtype or sums.get_device() != x.get_device():
+        raise ValueError(
+            f"exp_sums: must be what forward gave, of shape {shape} and {dtype} on {x.device}, "
+            f"not {tuple(sums.shape)} and {sums.dtype} on {sums.device}"
+        )
 
 
 def _cross_entropy_backward(
-    grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0
+    grad,
+    x,
+    target,
+    weight,
+    ignore_index,
+    label_smoothing,
+    op,
+    reduction,
+    method,
+    z_loss=0.0,
+    exp_sums=None,
 ):
     factor = grad.to(arithmetic(x.dtype)).resolve_neg().contiguous()
+    if exp_sums is not None:
+        _check_sums(exp_sums, x, factor.dtype)
+        exp_sums = exp_sums.contiguous()
     word = _fit_classes(x, target, weight, label_smoothing)
     if word is not None and factor.shape == (x.shape[:1] if reduction == "none" else ()):
         out = torch.empty_like(x)
@@ -1007,22 +1043,24 @@ def _cross_entropy_backward(
             "upstream" if reduction == "none" else "factor": factor,
             "targets": target,
             "weights": weight,
+            "exp_sums": exp_sums,
         }
         _rows(op + "_gradient", word, x.shape[1], options, x, out, **given)
         return out
     classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
-    return classes.gradient(op + "_gradient", reduction, method, factor)
+    return classes.gradient(op + "_gradient", reduction, method, factor, exp_sums)
 
 
 cross_entropy = _define(
     "cross_entropy(Tensor x, Tensor target, Tensor? weight, int ignore_index, float label_smoothing, str op, "
-    "str reduction, str method, float z_loss=0., ScalarType? dtype=None) -> Tensor",
+    "str reduction, str method, float z_loss=0., ScalarType? dtype=None) -> (Tensor, Tensor)",
     _cross_entropy,
     _fake_cross_entropy,
 )
+cross_entropy.plain = _loss_of_classes
 cross_entropy_backward = _define(
     "cross_entropy_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, int ignore_index, "
-    "float label_smoothing, str op, str reduction, str method, float z_loss=0.) -> Tensor",
+    "float label_smoothing, str op, str reduction, str method, float z_loss=0., Tensor? exp_sums=None) -> Tensor",
     _cross_entropy_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
 )
@@ -1031,14 +1069,17 @@ cross_entropy_backward.not_twice_differentiable()
 
 def _setup_cross_entropy(ctx, inputs, output):
     x, target, weight, *ctx.rest, _ = inputs
-    ctx.save_for_backward(x, target, weight)
+    _, sums = output
+    ctx.save_for_backward(x, target, weight, sums)
+    ctx.mark_non_differentiable(sums)
 
 
-def _derived_cross_entropy(ctx, g):
-    x, target, weight = ctx.saved_tensors
+def _derived_cross_entropy(ctx, g, _):
+    x, target, weight, sums = ctx.saved_tensors
     if weight is not None and ctx.needs_input_grad[2]:
         raise NotImplementedError("detreduce: weight of cross_entropy has no gradient here")
     ignore_index, label_smoothing, op, *rest = ctx.rest
+    rest.append(sums if op == "cross_entropy" else None)
     grads = [
         (
             cross_entropy_backward(g, x, target, weight, ignore_index, label_smoothing, name, *rest)
@@ -1050,7 +1091,7 @@ def _derived_cross_entropy(ctx, g):
     return *grads, *8 * (None,)
 
 
-cross_entropy.differentiable(_setup_cross_entropy, _derived_cross_entropy)
+cross_entropy.differentiable(_setup_cross_entropy, _derived_cross_entropy, 1)
 
 # ---- Distillation ----------------------------------------------------------------------------------------------
 

@@ -187,7 +187,7 @@ class _Classes(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, target, weight, ignore_index, label_smoothing, op, reduction, group):
         classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing)
-        losses, weights = classes.forward(op, "none", "exact", None, rows=True)
+        losses, weights, sums = classes.forward(op, "none", "exact", None, rows=True, kept=True)
         if classes.probabilities:
             weights = torch.ones_like(losses)
         word = dtype_word(losses.dtype, "x")
@@ -195,15 +195,15 @@ class _Classes(torch.autograd.Function):
         both = _all(both, "sum", group).reshape(2, -1)
         ctx.rest = (ignore_index, label_smoothing, op)
         if reduction == "sum":
-            ctx.save_for_backward(x, target, weight, None)
+            ctx.save_for_backward(x, target, weight, sums, None)
             return finish("sum", word, both[0], x.dtype)
         totals = finish("sum", word, both, torch.float64)
-        ctx.save_for_backward(x, target, weight, totals[1])
+        ctx.save_for_backward(x, target, weight, sums, totals[1])
         return _reduce_array("sum", totals[0] / totals[1], dtype=x.dtype)  # which rounds once
 
     @staticmethod
     def backward(ctx, g):
-        x, target, weight, total = ctx.saved_tensors
+        x, target, weight, sums, total = ctx.saved_tensors
         ignore_index, label_smoothing, op = ctx.rest
         factor = g.to(_ops.arithmetic(x.dtype))
         if total is not None:
@@ -212,7 +212,7 @@ class _Classes(torch.autograd.Function):
             raise NotImplementedError("detreduce: weight has no gradient here")
         rest = (x, target, weight, ignore_index, label_smoothing)
         grads = [
-            _ops.cross_entropy_backward(factor, *rest, name, "sum", "exact") if wanted else None
+            _ops.cross_entropy_backward(factor, *rest, name, "sum", "exact", 0.0, sums) if wanted else None
             for name, wanted in zip((op, op + "_target"), ctx.needs_input_grad)
         ]
         return *grads, None, None, None, None, None, None

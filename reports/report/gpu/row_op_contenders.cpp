@@ -15,6 +15,7 @@ struct PreparedRows {
     RowPlan plan;
     DeviceMemory workspace, targets, parameters, numbers, scale_gradient, shift_gradient;
     std::size_t upstream; ///< where that begins, in bytes of the input
+    bool by_sums;         ///< a gradient, by what forward has kept of the row's sum of exponentials
     std::shared_ptr<DeviceMemory> out;
 };
 
@@ -50,15 +51,19 @@ void launch(const PreparedRows& p, const void* x, cudaStream_t stream) {
         a.scale_gradient = p.scale_gradient.get();
         if (op == RowOp::layernorm_gradient) a.shift_gradient = p.shift_gradient.get();
     }
+    if (p.by_sums) a.exp_sums = p.numbers.get();
     if (is_entropy(op)) a.targets = static_cast<const std::int64_t*>(p.targets.get());
     check(run(p.plan, a, p.workspace.get(), stream), "run");
 }
 
+enum class With : std::uint8_t { nothing, parameters, sums };
+
 /// Of n elements; of a gradient, which reads two arrays, of as many as are moved by a copy of n:
-/// the two overlap. With `parameters` of a norm's gradient, those of its scale and shift are sums
+/// the two overlap. With parameters of a norm's gradient, those of its scale and shift are sums
 /// over the rows by `exact`.
 Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t length,
-                         const std::shared_ptr<DeviceMemory>& out, bool parameters = false) {
+                         const std::shared_ptr<DeviceMemory>& out, With with = With::nothing) {
+    const bool parameters = with == With::parameters;
     const RowRequest request{.op = op,
                              .dtype = dtype,
                              .n = length,
@@ -71,19 +76,20 @@ Contender rows_contender(RowOp op, DType dtype, std::uint64_t n, std::uint64_t l
     const auto targets = entropy ? targets_of(request) : std::vector<std::int64_t>{};
     auto p = std::make_shared<PreparedRows>(
         PreparedRows{plan, DeviceMemory(plan.workspace_bytes()), DeviceMemory(targets.size() * sizeof(std::int64_t)),
-                     DeviceMemory(length * size_of(dtype)), DeviceMemory(request.rows * sizeof(double)),
+                     DeviceMemory(length * size_of(dtype)), DeviceMemory(request.rows * 2 * sizeof(double)),
                      DeviceMemory(length * size_of(dtype)), DeviceMemory(length * size_of(dtype)),
-                     (n - request.rows * length) / 8 * 8 * size_of(dtype), out});
+                     (n - request.rows * length) / 8 * 8 * size_of(dtype), with == With::sums, out});
     // Some number near 0 in each format, or near 1.
     check(cudaMemset(p->parameters.get(), 0x3c, length * size_of(dtype)), "cudaMemset");
-    check(cudaMemset(p->numbers.get(), 0x3c, request.rows * sizeof(double)), "cudaMemset");
+    check(cudaMemset(p->numbers.get(), 0x3c, request.rows * 2 * sizeof(double)), "cudaMemset");
     if (entropy)
         check(
             cudaMemcpy(p->targets.get(), targets.data(), targets.size() * sizeof(std::int64_t), cudaMemcpyHostToDevice),
             "cudaMemcpy");
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    const std::string method = parameters ? " exact" : " tree", with = parameters ? " with parameters" : "";
-    return {std::string(name(op)) + method + " rows of " + std::to_string(length) + with, "",
+    const std::string method = parameters ? " exact" : " tree";
+    const std::string more = parameters ? " with parameters" : with == With::sums ? " with sums" : "";
+    return {std::string(name(op)) + method + " rows of " + std::to_string(length) + more, "",
             [p](const void* x, cudaStream_t stream) { launch(*p, x, stream); }};
 }
 
@@ -135,7 +141,9 @@ std::vector<Contender> row_op_contenders(DType dtype, std::uint64_t n) {
             list.push_back(rows_contender(op, dtype, n, length, out));
     for (const RowOp op : {RowOp::layernorm_gradient, RowOp::rmsnorm_gradient})
         for (const std::uint64_t length : {768, 4096})
-            list.push_back(rows_contender(op, dtype, n, length, out, true));
+            list.push_back(rows_contender(op, dtype, n, length, out, With::parameters));
+    for (const std::uint64_t length : lengths)
+        list.push_back(rows_contender(RowOp::cross_entropy_gradient, dtype, n, length, out, With::sums));
     for (const Method method : {Method::tree, Method::exact})
         for (const Loss loss : {Loss::mse, Loss::huber, Loss::bce_with_logits})
             list.push_back(loss_contender(loss, method, dtype, n));

@@ -95,14 +95,18 @@ typedef struct detreduce_row_arrays {
     /* Other gradients: what comes from upstream, n elements a row, upstream_stride apart; of
      * logsumexp as rstd, and so, in the place of factor, of cross entropy and nll, not reduced. */
     const void* upstream;
-    void* scale_gradient;    /* with `parameters`: n results, summed over the rows */
-    void* shift_gradient;    /* layernorm, with `parameters`: the same, or NULL */
-    const void* reserved[9]; /* NULL */
+    void* scale_gradient; /* with `parameters`: n results, summed over the rows */
+    void* shift_gradient; /* layernorm, with `parameters`: the same, or NULL */
+    /* logsumexp, cross_entropy: two numbers as rstd a row, or NULL: what lib/SPEC.md, 17.1, knows
+     * of its sum of exponentials, or NaN. The gradient, given what its own op wrote of the same
+     * rows and targets, has the same bits after one read of x. */
+    void* exp_sums;
+    const void* reserved[8]; /* NULL */
 } detreduce_row_arrays;
 #define DETREDUCE_ROW_ARRAYS_INIT                                                                                      \
     {                                                                                                                  \
         sizeof(detreduce_row_arrays), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,    \
-            NULL, {                                                                                                    \
+            NULL, NULL, {                                                                                              \
             NULL                                                                                                       \
         }                                                                                                              \
     }

@@ -46,6 +46,19 @@ struct ExpSum {
         constexpr V nan = quiet_nan<V>;
         return {maximum, V{0}, {nan, nan}, nan, nan, nan};
     }
+    /// Of what keep() has kept of it.
+    [[nodiscard]] static DETREDUCE_HD ExpSum of_kept(const V* kept, bool with_log = true) {
+        const V most = kept[0], sum = kept[1];
+        if (!fp::is_finite(most) || sum != sum) return special(most);
+        return of(most, math::detail::magnitude(most) <= exp_plain<V> ? V{0} : most, sum, with_log);
+    }
+    /// All that gradients need of it: the maximum, and the sum of the other terms. Zeros are +0.
+    DETREDUCE_HD void keep(V* kept) const {
+        kept[0] = fp::canonical(maximum + V{0});
+        kept[1] = fp::canonical(others + V{0});
+    }
+    /// In its place, where a row is not looked at.
+    static DETREDUCE_HD void keep_none(V* kept) { kept[0] = kept[1] = quiet_nan<V>; }
     [[nodiscard]] DETREDUCE_HD bool is_special() const { return log != log; }
 
     [[nodiscard]] DETREDUCE_HD V logsumexp() const { return is_special() ? fp::canonical(maximum) : maximum + log; }
