@@ -71,10 +71,10 @@ template <class T>
 }
 /// Bytes of what a gradient of sums of exponentials finds of these before it is written, where it
 /// may: two numbers a row.
-[[nodiscard]] constexpr std::size_t found_sums_bytes(const RowRequest& r) {
-    const std::uint64_t tile = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile / size_of(r.dtype);
+[[nodiscard]] inline std::size_t found_sums_bytes(const RowRequest& r) {
+    const bool is_long = long_row_pitch(r.dtype, r.n) > 0;
     const bool may = r.op == RowOp::logsumexp_gradient ||
-                     (r.op == RowOp::cross_entropy_gradient && (r.n > tile || r.label_smoothing != 0 || r.z_loss != 0));
+                     (r.op == RowOp::cross_entropy_gradient && (is_long || r.label_smoothing != 0 || r.z_loss != 0));
     return may ? (r.rows * 2 * size_of(arithmetic_of(r.dtype)) + 255) / 256 * 256 : 0;
 }
 /// Numbers of an item of what is kept of a row of more than one tile.

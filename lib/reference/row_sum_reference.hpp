@@ -306,7 +306,7 @@ struct RowSum {
     [[nodiscard]] V logsumexp() const { return exists ? m + L : m; }
     /// What is kept for gradients.
     void keep(V (&kept)[2]) const {
-        kept[0] = is_number(m) || m == m ? m + 0 : canonical_nan<V>();
+        kept[0] = m == m ? m + 0 : canonical_nan<V>();
         kept[1] = exists ? s + 0 : canonical_nan<V>();
     }
 };

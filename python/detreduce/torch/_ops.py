@@ -1000,17 +1000,21 @@ def _cross_entropy(
     return out, x.new_empty(0, dtype=arithmetic(x.dtype)) if sums is None else sums
 
 
+def _rows_of_classes(x) -> list:
+    """The shape of (C), (N, C) or (N, C, …) without that of the classes."""
+    return [n for i, n in enumerate(x.shape) if i != (0 if x.dim() == 1 else 1)]
+
+
 def _fake_cross_entropy(
     x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None
 ):
-    axis = 0 if x.dim() == 1 else 1
-    rows = [n for i, n in enumerate(x.shape) if i != axis]
+    rows = _rows_of_classes(x)
     sums = x.new_empty((math.prod(rows), 2) if op == "cross_entropy" else (0,), dtype=arithmetic(x.dtype))
     return x.new_empty(rows if reduction == "none" else (), dtype=dtype or x.dtype), sums
 
 
 def _check_sums(sums, x, dtype) -> None:
-    shape = (x.numel() // max(x.shape[x.dim() > 1], 1), 2)
+    shape = (math.prod(_rows_of_classes(x)), 2)
     if tuple(sums.shape) != shape or sums.dtype is not dtype or sums.get_device() != x.get_device():
         raise ValueError(
             f"exp_sums: must be what forward gave, of shape {shape} and {dtype} on {x.device}, "
