@@ -44,6 +44,10 @@ __device__ __forceinline__ Out rounded_to(double x) {
         return fp::canonical(static_cast<Out>(x));
     }
 }
+/// 2^exponent, a normal number.
+[[nodiscard]] __device__ __forceinline__ constexpr double power_of_two(int exponent) {
+    return fp::from_bits<double>(static_cast<std::uint64_t>(exponent + fp::Format<double>::max_exponent) << 52);
+}
 /// f(p as an array of T) for the T of `dtype`, of 16 bits or more: with_dtype() is for the host.
 template <class F>
 __device__ __forceinline__ void with_array(void* p, DType dtype, const F& f) {

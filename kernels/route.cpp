@@ -178,10 +178,8 @@ std::size_t exact_workspace_bytes_of(const Request& r, const Route& route) {
         return exact_small_workspace_bytes(r);
     case Scope::thread:
         return exact_part_layout(r).bytes;
-    case Scope::warp: {
-        const WorkLayout layout = exact_group_layout(r);
-        return layout.room == 0 ? 0 : layout.bytes;
-    }
+    case Scope::warp:
+        return exact_group_workspace(r).bytes;
     default:
         if (info(r.op).kind == Kind::moments) return exact_moments_workspace_bytes;
         return info(r.op).transform == Transform::element ? exact_workspace_bytes : exact_terms_workspace_bytes;

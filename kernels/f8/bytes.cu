@@ -136,9 +136,6 @@ struct Sums {
     }
 
   private:
-    [[nodiscard]] static __device__ __forceinline__ constexpr double power_of_two(int exponent) {
-        return fp::from_bits<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
-    }
     /// The sum of terms, which are numbers, times 2^-moved.
     template <int N>
     [[nodiscard]] static __device__ __forceinline__ double sum_of(const exact::Vectors<N>& v) {

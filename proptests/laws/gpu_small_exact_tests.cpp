@@ -193,6 +193,70 @@ TEMPLATE_TEST_CASE("short exact: results of every type, and those of moments", "
     }
 }
 
+TEST_CASE("short exact: what a bin holds is all that a double has, and one more", "[gpu][exact]") {
+    // Σx² = 256 − 2^-45: its root lies just below halfway from the largest double below 16 to 16.
+    std::vector<float> x(2, 0x1p-23f);
+    for (int k = 1; k <= 22; ++k)
+        x.insert(x.end(), 3, std::ldexp(1.0f, k - 23));
+    x.resize(1088, 0.5f);
+    const std::span<const float> roots(x);
+    REQUIRE(TestBackend::reduce<double>(Op::nrm2, roots, std::span<const float>(), Method::exact) ==
+            0x1.fffffffffffffp+3);
+    std::vector<float> rows;
+    for (int r = 0; r < 70; ++r)
+        rows.insert(rows.end(), x.begin(), x.end());
+    const Request r{.op = Op::nrm2, .method = Method::exact, .shape = Shape::rows, .n = x.size(), .groups = 70};
+    for (const double root : TestBackend::reduce_groups<double>(r, std::span<const float>(rows), {}, {}))
+        REQUIRE(root == 0x1.fffffffffffffp+3);
+    // The first bins of all blocks hold 2^63 − 1 together.
+    std::vector<float> y(2342, 0x1.cp-48f);
+    y.push_back(-0x1p-46f);
+    y.resize(y.size() + (std::size_t{1} << 18), 0.5f);
+    REQUIRE(TestBackend::reduce<double>(std::span<const float>(y), Method::exact) == 0x1p+17);
+}
+
+/// Of elements that are divided, or squared and of which the root is taken, to be a number halfway
+/// between two of the format, or just beside that.
+TEMPLATE_TEST_CASE("short exact: means and roots at a tie, and next to one", "[gpu][exact]", float16, bfloat16, float) {
+    const auto check_result = [](Op op, const std::vector<float>& x) {
+        const Request r{
+            .op = op, .method = Method::exact, .dtype = DType::f32, .output = dtype_of<TestType>, .n = x.size()};
+        const auto got = TestBackend::results<TestType>(r, std::span<const float>(x));
+        REQUIRE(same_bits(got[0], on_cpu<TestType>(r, {x.data()})[0]));
+        return got[0];
+    };
+    constexpr int p = fp::Format<TestType>::precision;
+    for (int below = 30; below <= 90; below += 5) {
+        for (const double sign : {-1.0, 0.0, 1.0}) {
+            const auto beside = static_cast<float>(sign * std::ldexp(1.0, -below));
+            for (const std::size_t n : {5, 100, 1000, 5000, 99999}) {
+                for (const double places : {1.0, 3.0, 37.0}) { // odd: half of a last place is left over
+                    const double tie = 1 + places * std::ldexp(1.0, -p);
+                    const float most = fp::from_bits<float>(fp::to_bits(static_cast<float>(tie)) & ~1u);
+                    std::vector<float> x(n, most);
+                    x[0] = x[n / 2] = 2 * most; // for the two that are of something else
+                    x[1] = static_cast<float>(static_cast<double>(n) * (tie - static_cast<double>(most)));
+                    x[n - 1] = beside;
+                    CAPTURE(n, below, sign, places);
+                    check_result(Op::mean, x);
+                }
+                std::vector<float> x(n);
+                x[0] = 0x1p24f, x[1] = x[2] = 0x1p12f, x[3] = 1 - std::ldexp(sign < 0 ? 1.0f : 0.0f, -20);
+                x[n - 1] = sign > 0 ? beside : 0.0f;
+                CAPTURE(n, below, sign);
+                const TestType root = check_result(Op::nrm2, x);
+                if constexpr (std::is_same_v<TestType, float>) REQUIRE(root == (sign > 0 ? 0x1p24f + 2 : 0x1p24f));
+                if constexpr (p == 8) { // a root of two numbers whose tie is an element
+                    x.assign(n, 0.0f);
+                    x[0] = 1 + 0x1p-8f;
+                    x[n - 1] = beside;
+                    check_result(Op::nrm2, x);
+                }
+            }
+        }
+    }
+}
+
 TEMPLATE_TEST_CASE("short exact: runs follow one another in a stream, with one workspace", "[graph][gpu][exact]",
                    bfloat16, float, double) {
     constexpr std::size_t n = 300 * block_elements<TestType> + 5, rounds = 60;

@@ -76,38 +76,65 @@ template <class BinsOf>
     return acc::exact::leading(total, sums.place + lowest);
 }
 
-/// Rounds high + low to where `finish` says. Not inlined, as it is there for each dtype of results.
+/// Rounds high + low to where results go. Not inlined, nor is the next, as they are there for each
+/// dtype of results.
 static __device__ __noinline__ void store_sum(void* out, DType output, double high, double low) {
-    const double nearest = high + low, odd = low == 0 ? high : fp::sum_rounded_to_odd(high, low);
-    acc::store_as(out, output, [&](auto t) {
-        using Out = decltype(t);
-        return rounded_to<Out>(std::is_same_v<Out, double> ? nearest : odd);
-    });
+    const acc::Finished sum{high + low, low == 0 ? high : fp::sum_rounded_to_odd(high, low)};
+    acc::store_as(out, output, [&](auto t) { return rounded_to<decltype(t)>(sum); });
+}
+/// The same of the mean of n elements, or of the root, where rounds_once().
+static __device__ __noinline__ void store_ended(void* out, DType output, double high, double low, Finalize finalize,
+                                                std::uint64_t n) {
+    const double s = low == 0 ? high : fp::sum_rounded_to_odd(high, low),
+                 ended = finalize == Finalize::mean ? s / static_cast<double>(n) : fp::square_root(s);
+    const acc::Finished result{ended, acc::finished({s, 0.0}, finalize, n).odd};
+    acc::store_as(out, output, [&](auto t) { return rounded_to<decltype(t)>(result); });
+}
+
+/// Does store_ended() give the finalize of high + low, rounded once? Where low is 0 it does: a
+/// quotient of doubles, and the root of one, are. A sum s of two doubles is rounded to odd first.
+/// That changes nothing where the numbers at which rounding to a format changes, times n, or
+/// squared, are doubles whose last bit is 0: none of them lies between s and what it was rounded
+/// to. So it is of f32 and shorter formats.
+[[nodiscard]] __device__ __forceinline__ bool rounds_once(DType output, Finalize finalize, double low,
+                                                          std::uint64_t n) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 27; // 25 bits, of f32 and its ties, and 27 are 52
+    return finalize == Finalize::sum || low == 0 || (output != DType::f64 && n <= most);
 }
 
 /// Rounds what one or two bins hold if that takes no long numbers, and there is nothing in a third:
-/// for sums, and for means of 2^k elements, when what each bin holds is a double. Else false.
-template <class BinsOf>
+/// for sums, and for means of 2^k elements, when what each bin holds is surely a double. Where
+/// there is one result (`OfAll`), when it is one, and for other means, and roots, where
+/// rounds_once(). Else false.
+template <class BinsOf, bool OfAll = false>
 [[nodiscard]] __device__ __forceinline__ bool round_as_doubles(const Word (&sums)[BinsOf::count],
                                                                const typename BinsOf::Place& place, std::uint64_t n,
                                                                const Finish& finish) {
     if constexpr (BinsOf::count <= 3 && std::is_same_v<typename BinsOf::Place, int>) {
         constexpr int last = BinsOf::count > 1 ? 1 : 0, minimum = -1022, maximum = 1023;
         if (finish.state) return false;
-        if (finish.finalize != Finalize::sum && (finish.finalize != Finalize::mean || (n & (n - 1)) != 0)) return false;
-        const int down = finish.finalize == Finalize::sum ? 0 : 63 - __clzll(static_cast<long long>(n)),
-                  unit = place - down, highest = unit + BinsOf::relative_unit(0),
-                  lowest = unit + BinsOf::relative_unit(last);
+        const bool shifts = finish.finalize == Finalize::mean && (n & (n - 1)) == 0;
+        const Finalize finalize = shifts ? Finalize::sum : finish.finalize;
+        if (!OfAll && finalize != Finalize::sum) return false;
+        const int down = shifts ? 63 - __clzll(static_cast<long long>(n)) : 0, unit = place - down,
+                  highest = unit + BinsOf::relative_unit(0), lowest = unit + BinsOf::relative_unit(last);
         bool fits = lowest >= minimum && highest <= maximum - 64 && (BinsOf::count < 3 || sums[last + 1] == 0);
         double part[2] = {0, 0};
         for (int k = 0; k <= last; ++k) {
             constexpr std::int64_t most = std::int64_t{1} << 53;
-            fits = fits && sums[k] <= most && sums[k] >= -most;
-            const int exponent = unit + BinsOf::relative_unit(k);
-            part[k] = static_cast<double>(sums[k]) * __hiloint2double((exponent + 1023) << 20, 0);
+            const auto sum = static_cast<double>(sums[k]);
+            fits = fits &&
+                   (OfAll ? sum < 0x1p63 && static_cast<Word>(sum) == sums[k] : sums[k] <= most && sums[k] >= -most);
+            part[k] = sum * power_of_two(unit + BinsOf::relative_unit(k));
         }
-        if (fits) store_sum(finish.out, finish.output, part[0], part[1]);
-        return fits;
+        if (!fits) return false;
+        if (finalize == Finalize::sum) {
+            store_sum(finish.out, finish.output, part[0], part[1]);
+        } else {
+            if (!rounds_once(finish.output, finalize, part[1], n)) return false;
+            store_ended(finish.out, finish.output, part[0], part[1], finalize, n);
+        }
+        return true;
     } else {
         return false;
     }

@@ -11,13 +11,44 @@
 
 namespace detreduce::cuda::exact {
 
+/// What groups_kernel and items_kernel are to do: small groups, which a warp each reduces;
+/// work items of large ones, a block each.
+struct GroupWork {
+    Groups groups{};
+    WorkTable table{};
+    Word* states = nullptr;  ///< of work items, one after the other
+    std::uint64_t end = 0;   ///< of the elements of all groups
+    bool dense = false;      ///< is there nothing between groups?
+    std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
+    /// Of each batch, which is then of 2^batch_log groups, a bit for each group that
+    /// plain_groups_kernel has left; null: it was not asked.
+    std::uint32_t* left = nullptr;
+    int batch_log = 0;
+};
+
+template <class T, class Map>
+struct PlainSum;
+/// What is known of a group whose elements were added to these bins.
+template <class BinsOf>
+struct HeldIn {
+    using type = Word[BinsOf::count];
+    using Place = typename BinsOf::Place;
+};
+template <class T, class Map>
+struct HeldIn<PlainSum<T, Map>> {
+    using type = PlainSum<T, Map>;
+    using Place = int;
+};
+
 /// What a thread has of a batch: where its group number `lane` is, and, when it is summed, the sums
 /// of group number lane_group().
-template <class Input>
+template <class Input, class Bins = typename Input::FirstBins>
 struct LaneSums {
     using T = typename Input::Type;
     using Map = typename Input::MapType;
-    using BinsOf = typename Input::FirstBins;
+    using BinsOf = Bins;
+    using Held = HeldIn<BinsOf>;
+    static constexpr bool plain = std::is_same_v<typename Held::type, BinsOf>;
     using Walk = TermWalk<T, Map, Input::vectors>;
     using Mine = typename Input::Mine;
     static constexpr int vectors = Input::vectors, per_vector = 16 / static_cast<int>(sizeof(T));
@@ -37,8 +68,8 @@ struct LaneSums {
     bool two_sets = false;  ///< are groups so short that a tile is of two sets?
     bool any_edges = false; ///< are there vectors of which elements are left out?
 
-    Word mine[BinsOf::count];
-    typename BinsOf::Place place{};
+    typename Held::type mine;
+    typename Held::Place place{};
     bool moved = false; ///< is the window another?
     bool fits = false;  ///< `mine` is all there is of the thread's group
 
@@ -51,6 +82,11 @@ struct LaneSums {
     }
     /// The one whose sums it has in the end.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t lane_group() const { return group_in(lane_of_group()); }
+    /// The thread that has those of this group.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t thread_of(std::uint32_t group) const {
+        const int sets_log = 5 - lanes_log;
+        return ((group & ((1u << sets_log) - 1)) << lanes_log) + (group >> sets_log);
+    }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t vectors_of(std::uint32_t group) const {
         return shuffle_from(shape, group) & most_vectors;
     }
@@ -164,6 +200,15 @@ struct LaneSums {
     /// Adds a tile to the bins. `bad`: not all of the thread's elements are in them. Where there
     /// are several tiles, the group has the whole warp.
     __device__ __forceinline__ void add(BinsOf& bins, const Tile& t, const Mine& x, const Mine& y, bool& bad) {
+        if constexpr (plain) {
+            bins.template add<vectors / 2>(x.v);
+            if (two_sets) take(t.set, bins, bad);
+            bins.template add<vectors / 2>(x.v + vectors / 2);
+        } else {
+            add_to_bins(bins, t, x, y, bad);
+        }
+    }
+    __device__ __forceinline__ void add_to_bins(BinsOf& bins, const Tile& t, const Mine& x, const Mine& y, bool& bad) {
         constexpr bool room_for_all = BinsOf::parts * Input::each <= BinsOf::adds;
         Range range_x, range_y;
         Walk::template look<BinsOf>(range_x, range_y, x, y);
@@ -187,8 +232,17 @@ struct LaneSums {
     }
     /// What the bins hold, for the threads that are to have it.
     __device__ __forceinline__ void take(std::uint32_t set, BinsOf& bins, bool bad) {
-        bins.drain_own();
         const bool keeps = lane_of_group() == set;
+        if constexpr (plain) {
+            const BinsOf all = bins.joined(lanes(), vectors_of(group_in(set)) * per_vector);
+            if (keeps) mine = all;
+            bins = {};
+        } else {
+            take_of_bins(keeps, bins, bad);
+        }
+    }
+    __device__ __forceinline__ void take_of_bins(bool keeps, BinsOf& bins, bool bad) {
+        bins.drain_own();
         const std::uint32_t all_bad = votes_of_warp(bad);
 #pragma unroll
         for (int k = 0; k < BinsOf::count; ++k) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "multiset/exact/maps.hpp"
 #include "sequence/launch.hpp"
@@ -57,10 +58,13 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
 inline constexpr std::uint32_t exact_small_threads = policy::exact_small.threads;
 inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_small_part_words = 9;
 
-/// As many as there are tiles for; none where the input is not short.
+/// Elements of a block.
+[[nodiscard]] inline std::uint64_t exact_small_elements(const Request& r) {
+    return std::uint64_t{exact_small_threads} * exact_small_vectors * 16 / size_of(r.dtype);
+}
+/// As many blocks as there are tiles for; none where the input is not short.
 [[nodiscard]] inline std::uint32_t exact_small_blocks(const Request& r) {
-    const std::uint64_t elements = std::uint64_t{exact_small_threads} * exact_small_vectors * 16 / size_of(r.dtype);
-    const std::uint64_t blocks = spec::tiles(r.n, elements);
+    const std::uint64_t blocks = spec::tiles(r.n, exact_small_elements(r));
     return r.shape == Shape::flat && blocks <= policy::most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
 }
 [[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
@@ -73,6 +77,38 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
 [[nodiscard]] inline WorkLayout exact_group_layout(const Request& r) {
     const std::size_t bytes = static_cast<std::size_t>(exact_words(r)) * sizeof(std::int64_t);
     return WorkLayout::of(r, exact_item_elements(r), bytes);
+}
+
+/// Bytes of a group: of segments as many as there are of each.
+[[nodiscard]] inline std::uint64_t exact_group_bytes(const Request& r) {
+    return (r.shape == Shape::segments ? r.n / std::max<std::uint64_t>(r.groups, 1) : r.n) * size_of(r.dtype);
+}
+/// Groups that a warp takes at a time, at least.
+[[nodiscard]] inline std::uint32_t exact_batch(const Request& r) {
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(policy::exact_batch_bytes / (exact_group_bytes(r) + 1), 1, 32));
+}
+/// Batches of rows or segments that plain.cuh looks at first: for each of them there is a word in
+/// the workspace, behind the rest.
+[[nodiscard]] inline std::uint64_t exact_plain_batches(const Request& r) {
+    if (r.dtype == DType::f64 || has_8_bits(r.dtype) || r.state) return 0;
+    const OpInfo& op = info(r.op);
+    if (op.transform != Transform::element && op.transform != Transform::magnitude) return 0;
+    if (op.kind == Kind::moments || (op.finalize == Finalize::mean && r.output == DType::f64)) return 0;
+    const std::uint64_t bytes = exact_group_bytes(r);
+    const bool fits =
+        bytes >= (size_of(r.dtype) == 2 ? policy::minimum_plain_group_of_16_bits : policy::minimum_plain_group) &&
+        bytes <= policy::maximum_plain_group && r.groups * bytes >= policy::plain_bytes &&
+        (r.shape != Shape::rows || r.n <= exact_item_elements(r));
+    return fits ? spec::tiles(r.groups, std::bit_floor(exact_batch(r))) : 0;
+}
+struct ExactGroupWorkspace {
+    std::size_t left, bytes; ///< where those words are, and all of it
+};
+[[nodiscard]] inline ExactGroupWorkspace exact_group_workspace(const Request& r) {
+    const WorkLayout layout = exact_group_layout(r);
+    const std::size_t before = layout.room == 0 ? 0 : layout.bytes;
+    return {before, before + exact_plain_batches(r) * sizeof(std::uint32_t)};
 }
 
 /// Words that threads which reduce groups on their own (groups/parts.hpp) keep of a part

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "for_each.cuh"
 #include "multiset/exact/groups.cuh"
 #include "multiset/exact/launch.hpp"
 #include "multiset/exact/list.cuh"
+#include "multiset/exact/plain.cuh"
 #include "multiset/exact/threads.cuh"
 #include "platform/launch_kernel.hpp"
 
@@ -38,16 +40,20 @@ struct ExactGroupLaunch {
             const Groups& groups = work.groups;
             work.dense = groups.offsets != nullptr || groups.stride == groups.n;
             work.end = groups.offsets != nullptr ? groups.n : (groups.count - 1) * groups.stride + groups.n;
-            const std::uint64_t all = groups.offsets != nullptr ? groups.n : groups.count * groups.n,
-                                bytes = all / groups.count * sizeof(typename Input::Type) + 1;
             constexpr std::uint64_t batches =
                 exact::is_moments<typename Input::MapType> ? policy::exact_batches_of_moments : policy::exact_batches;
-            work.batch = std::max(
-                batch_of(plan, batches * resident, exact::block_warps),
-                static_cast<std::uint32_t>(std::clamp<std::uint64_t>(policy::exact_batch_bytes / bytes, 1, warp_size)));
+            work.batch = std::max(batch_of(plan, batches * resident, exact::block_warps), exact_batch(plan.request()));
+            auto* kernel = exact::groups_kernel<Input>;
+            if constexpr (exact::may_be_plain<typename Input::Type, typename Input::MapType>) {
+                if (exact_plain_batches(plan.request()) > 0) {
+                    status = reduce_plain(run, finish, work);
+                    if (!status.ok()) return status;
+                    kernel = exact::groups_kernel<Input, true>;
+                }
+            }
             const std::uint64_t useful = spec::tiles(plan.groups(), std::uint64_t{exact::block_warps} * work.batch);
-            status = launch_kernel(LaunchKind::plain, exact::groups_kernel<Input>, run.blocks(useful, most),
-                                   exact::block_threads, 0, stream, input, finish, work);
+            status = launch_kernel(LaunchKind::plain, kernel, run.blocks(useful, most), exact::block_threads, 0, stream,
+                                   input, finish, work);
         }
         if (!status.ok() || layout.room == 0) return status;
         status = launch_kernel(LaunchKind::plain, exact::items_kernel<Input>, run.blocks(layout.room, most),
@@ -57,6 +63,22 @@ struct ExactGroupLaunch {
         const std::uint64_t blocks =
             std::clamp<std::uint64_t>(layout.room / 4, 1, policy::large_group_blocks * device.sms);
         return exact::launch_finish<Input::states>(large, finish, blocks, stream);
+    }
+
+    /// Groups as two doubles, as far as that is possible; what is left is for work.left to say.
+    [[nodiscard]] Status reduce_plain(const Run& run, const exact::Finish& finish, exact::GroupWork& work) const {
+        constexpr std::uint32_t threads = policy::plain_groups.threads;
+        std::uint32_t resident = 0;
+        const Status status = count_resident(exact::plain_groups_kernel<Input>, threads, 0, device, resident);
+        if (!status.ok()) return status;
+        work.left = reinterpret_cast<std::uint32_t*>(static_cast<char*>(run.workspace) +
+                                                     exact_group_workspace(run.request()).left);
+        work.batch_log = std::bit_width(work.batch) - 1;
+        work.batch = 1u << work.batch_log;
+        const std::uint64_t useful = spec::tiles(run.plan.groups(), std::uint64_t{threads / warp_size} * work.batch);
+        return launch_kernel(LaunchKind::plain, exact::plain_groups_kernel<Input>,
+                             run.blocks(useful, policy::times_resident * resident), threads, 0, stream, input, finish,
+                             work);
     }
 
     /// Columns, with the workspace of PartLayout.

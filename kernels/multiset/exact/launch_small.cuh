@@ -26,9 +26,11 @@ struct SmallLaunch : Run {
     template <class Map>
     [[nodiscard]] Status add(const exact::SmallLeft& left, const exact::Finish& finish = {},
                              LaunchKind kind = LaunchKind::plain) const {
-        const auto input = exact::terms_of<typename exact::SmallOf<T, Map>::Input>(*this, 1);
+        using Input = typename exact::SmallOf<T, Map>::Input;
+        const auto input = exact::terms_of<Input>(*this, 1);
+        const std::uint64_t elements = std::min(request().n, exact_small_elements(request()));
         return launch_kernel(kind, exact::small_kernel<T, Map>, blocks, exact_small_threads, 0, stream, input,
-                             left.parts, left.slots, finish);
+                             left.parts, left.slots, finish, spec::plain_binades<T>(elements));
     }
     /// One block, after the kernel before.
     template <class... Parameters, class... Arguments>

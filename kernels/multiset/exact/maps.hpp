@@ -28,6 +28,10 @@ inline constexpr int states_of = (fp::is_f64<T> && !Map::linear ? acc::exact::pr
 template <class T, class Map>
 inline constexpr bool moves_elements = fp::has_16_bits<T>&& Map::linear&& Map::inputs == 1;
 
+/// Terms whose sums are often doubles that were never rounded (spec::plain_binades()).
+template <class T, class Map>
+inline constexpr bool may_be_plain = Map::linear&& Map::inputs == 1 && !fp::is_f64<T>;
+
 /// Bins of a thread that adds up a column. Products span twice the binades of their elements: two
 /// bins do not hold one column in ten of 4096 normal doubles, so that there is a third. Squared
 /// differences of floats keep two: what a wider window holds need not have a double for x − y.

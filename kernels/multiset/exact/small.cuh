@@ -1,14 +1,16 @@
 // `exact` of flat inputs that are so short that starting and finishing is most of the time. A warp
 // adds one tile, in a window that depends on nothing but what its block has; the block leaves the
 // sums of its warps' bins, and a second kernel of one block joins and rounds them; a block alone
-// rounds its own. No state has to be zero before, and nobody adds to one at the same time as
-// others: that took longer than the additions. Windows stand on a grid, so that nearly always those
-// of all blocks are the same. Blocks that no window holds leave the words of a state instead.
+// rounds its own. Where additions of doubles round nothing, there are no bins. No state has to be
+// zero before, and nobody adds to one at the same time as others: that took longer than the
+// additions. Windows stand on a grid, so that nearly always those of all blocks are the same.
+// Blocks that no window holds leave the words of a state instead.
 #pragma once
 
 #include <climits>
 
 #include "platform/grid.cuh"
+#include "multiset/exact/bin_sums.cuh"
 #include "multiset/exact/fixed.cuh"
 #include "multiset/exact/terms.cuh"
 
@@ -24,12 +26,14 @@ inline constexpr int any_top = INT_MIN, left_in_words = INT_MAX;
 /// The sums that a window W has, of values and, of products of doubles, of their errors.
 template <class W, bool Errors>
 struct SmallShape {
+    using Place = int; ///< top
+    static constexpr bool of_short_formats = W::adds == 64;
     static constexpr int bins = W::bins, count = (Errors ? 2 : 1) * W::bins;
     static constexpr int states = Errors ? acc::exact::product_states : 1, words = states * acc::exact::words;
     static constexpr int counters = LongOf<states>::counters;
 
     /// Of sum number k, those of the errors after those of the values, where top is 0.
-    [[nodiscard]] static __host__ __device__ constexpr int unit(int k) {
+    [[nodiscard]] static __host__ __device__ constexpr int relative_unit(int k) {
         return k < bins ? W::unit(0, k) : W::unit(1 - fp::Format<double>::precision, k - bins);
     }
     static constexpr int last_unit = W::unit(Errors ? 1 - fp::Format<double>::precision : 0, bins - 1);
@@ -51,6 +55,7 @@ struct SmallOf {
     using Walk = TermWalk<T, Map, vectors>;
     using Memory = WarpMemory<Input>;
     static_assert(Input::each <= Window::adds);
+    static constexpr bool may_be_plain = exact::may_be_plain<T, Map>;
 
     /// Do the first bins of a window hold the terms of elements between such exponents?
     template <int Bins>
@@ -63,12 +68,12 @@ struct SmallOf {
 };
 
 template <class S>
-using SmallSum = Fixed<(S::unit(0) - S::last_unit + 72) / 64 + 1>;
+using SmallSum = Fixed<(S::relative_unit(0) - S::last_unit + 72) / 64 + 1>;
 
 /// What the bins of a window hold together, in units of 2^(top + last_unit).
 template <class S, int K = 0>
 __device__ __forceinline__ void add_sums(SmallSum<S>& sum, const __int128 (&sums)[S::count]) {
-    sum.template add<S::unit(K) - S::last_unit>(sums[K]);
+    sum.template add<S::relative_unit(K) - S::last_unit>(sums[K]);
     if constexpr (K + 1 < S::count) add_sums<S, K + 1>(sum, sums);
 }
 
@@ -80,6 +85,23 @@ __device__ __forceinline__ void round_fixed(const Fixed<Limbs>& sum, int unit, s
     finish.store(acc::exact::Outcome::of(a), n);
 }
 
+/// Rounds what the bins of a window hold, as doubles where they are such. Of squares of floats they
+/// seldom are.
+template <class S>
+__device__ __forceinline__ void round_window(const __int128 (&sums)[S::count], int top, std::uint64_t n,
+                                             const Finish& finish) {
+    Word words[S::count];
+    bool are_words = S::of_short_formats || (finish.op != Op::nrm2 && finish.op != Op::sumsq);
+#pragma unroll
+    for (int k = 0; k < S::count; ++k) {
+        words[k] = static_cast<Word>(sums[k]);
+        are_words = are_words && words[k] == sums[k];
+    }
+    if (are_words && round_as_doubles<S, true>(words, top, n, finish)) return;
+    SmallSum<S> sum;
+    add_sums<S>(sum, sums);
+    round_fixed(sum, top + S::last_unit, n, finish);
+}
 /// Rounds what the bins of S hold, of which thread k of the warp has sum number k. Not inlined:
 /// there are few, whatever is added up.
 template <class S>
@@ -88,9 +110,29 @@ __device__ __noinline__ void round_sums_of_warp(Word mine, int top, std::uint64_
 #pragma unroll
     for (int k = 0; k < S::count; ++k)
         all[k] = shuffle_from(mine, k);
-    SmallSum<S> sum;
-    add_sums<S>(sum, all);
-    if (threadIdx.x % warp_size == 0) round_fixed(sum, top + S::last_unit, n, finish);
+    if (threadIdx.x % warp_size == 0) round_window<S>(all, top, n, finish);
+}
+
+/// The sum over so many neighbouring threads, by additions of doubles; all of them have it.
+template <int Threads>
+[[nodiscard]] __device__ __forceinline__ double plain_sum_of(double sum) {
+#pragma unroll
+    for (int other = Threads / 2; other > 0; other /= 2)
+        sum += shuffle_xor(sum, other);
+    return sum;
+}
+/// Words of a window whose total is `sum`: thread k of the first warp has sum number k.
+template <class S>
+[[nodiscard]] __device__ __forceinline__ Word plain_word(double sum, int top) {
+    Word mine = 0;
+#pragma unroll
+    for (int k = 0; k < S::bins; ++k) {
+        const int unit = top + S::relative_unit(k);
+        const double units = rint(sum * power_of_two(-unit));
+        sum -= units * power_of_two(unit);
+        if (threadIdx.x == k) mine = static_cast<Word>(units);
+    }
+    return mine;
 }
 
 /// What blocks leave: sum number k of block b, and the top of its window.
@@ -167,6 +209,17 @@ struct SmallTile {
     [[nodiscard]] __device__ __forceinline__ bool may_be_minus_zero() const {
         return Walk::counts_minus_zeros && (!there || Walk::is_minus_zero(x.v[0], y.v[0]));
     }
+    /// By doubles alone: the warp's sum, if none is rounded; all threads have it.
+    [[nodiscard]] __device__ __forceinline__ double plain_sum() const {
+        double sum[Of::vectors] = {};
+#pragma unroll
+        for (int i = 0; i < Of::vectors; ++i)
+            Walk::template each<double>(x.v[i], x.v[i], [&](double a, double b) { sum[i] += Map::part(0, a, b).a; });
+#pragma unroll
+        for (int i = 1; i < Of::vectors; ++i)
+            sum[0] += sum[i];
+        return plain_sum_of<warp_size>(sum[0]);
+    }
     /// The sums of the bins; all threads have them.
     __device__ __forceinline__ void add_up(const SmallPlace& place, Word (&sums)[Of::Shape::count]) const {
         if (place.two_bins) {
@@ -232,12 +285,13 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
     return r;
 }
 
-/// One tile a warp. A block alone, which leaves nothing, finishes.
+/// One tile a warp. A block alone, which leaves nothing, finishes. A block whose elements span at
+/// most plain_binades (spec::plain_binades()) adds them up as doubles, without bins.
 template <class T, class Map>
 __global__ void __launch_bounds__(small_threads,
                                   (Map::inputs == 2 ? policy::exact_small_of_two_inputs : policy::exact_small).blocks)
     small_kernel(const __grid_constant__ Terms<T, Map, exact_small_vectors> input, Word* left, Word* slots,
-                 const __grid_constant__ Finish finish) {
+                 const __grid_constant__ Finish finish, int plain_binades) {
     using Of = SmallOf<T, Map>;
     using Shape = typename Of::Shape;
     const SmallParts<Shape> parts{left, static_cast<int>(gridDim.x)};
@@ -251,11 +305,36 @@ __global__ void __launch_bounds__(small_threads,
     const bool empty = at * Of::Input::tile >= input.n;
     const SmallRange mine = empty ? SmallRange{} : tile.range();
     if (lane == 0) ranges[warp] = mine;
-    const bool minus_zero = __syncthreads_and(empty || tile.may_be_minus_zero());
-    SmallPlace place = SmallPlace::of<T, Map>(range_of_block(ranges));
-    if (minus_zero) place.top = left_in_words;
-    Word own[Shape::count] = {};
     const bool alone = left == nullptr;
+    __shared__ double plain[Of::may_be_plain ? small_warps : 1];
+    if constexpr (Of::may_be_plain) {
+        const double sum = empty ? 0.0 : tile.plain_sum();
+        if (lane == 0) plain[warp] = sum;
+    }
+    const bool minus_zero = __syncthreads_and(empty || tile.may_be_minus_zero());
+    const SmallRange range = range_of_block(ranges);
+    SmallPlace place = SmallPlace::of<T, Map>(range);
+    if (minus_zero) place.top = left_in_words;
+    if constexpr (Of::may_be_plain) {
+        if (place.top != left_in_words && place.top != any_top && range.high_x - range.low_x <= plain_binades) {
+            if (warp == 0) {
+                const double sum = plain_sum_of<small_warps>(plain[lane % small_warps]);
+                if (alone && finish.finalize == Finalize::sum) {
+                    if (lane == 0) store_sum(finish.out, finish.output, sum, 0);
+                } else {
+                    const Word mine = plain_word<Shape>(sum, place.top);
+                    if (alone) {
+                        round_sums_of_warp<Shape>(mine, place.top, input.n, finish);
+                    } else if (lane <= Shape::count) {
+                        parts.sum(lane, blockIdx.x) = lane < Shape::count ? mine : place.top;
+                    }
+                }
+            }
+            if (!alone) wait_for_previous_kernel(); // as below
+            return;
+        }
+    }
+    Word own[Shape::count] = {};
     if (place.top == left_in_words) {
         Word* const total = reinterpret_cast<Word*>(memory[0].copy); // the tiles' copies, which nobody reads any more
         leave_words<T, Map>(input, memory, at, alone ? total : slots + std::uint64_t{blockIdx.x} * Shape::words);

@@ -116,8 +116,8 @@ __device__ __forceinline__ void join_into_words(const SmallParts<S> parts, const
         __int128 all[S::count];
         join_window(parts, tops, top, join, all);
         for (int k = 0; threadIdx.x == 0 && k < S::count; ++k) {
-            acc::exact::deposit(words + S::counters, static_cast<Word>(all[k] & 0xffffffff), top + S::unit(k));
-            acc::exact::deposit(words + S::counters, static_cast<Word>(all[k] >> 32), top + S::unit(k) + 32);
+            acc::exact::deposit(words + S::counters, static_cast<Word>(all[k] & 0xffffffff), top + S::relative_unit(k));
+            acc::exact::deposit(words + S::counters, static_cast<Word>(all[k] >> 32), top + S::relative_unit(k) + 32);
         }
     }
 }
@@ -181,9 +181,7 @@ __global__ void __launch_bounds__(small_threads)
         } else if (threadIdx.x < warp_size) {
             __int128 all[S::count];
             join.take(all);
-            SmallSum<S> sum;
-            add_sums<S>(sum, all);
-            if (threadIdx.x == 0) round_fixed(sum, (high == any_top ? 0 : high) + S::last_unit, n, to);
+            if (threadIdx.x == 0) round_window<S>(all, high == any_top ? 0 : high, n, to);
         }
     }
 }

@@ -155,8 +155,10 @@ class Plan {
     /// element and what the sort needs. exact on CUDA keeps states of 592 bytes: one of a sum, of
     /// products of f64 three, and of variance, stddev and moments one more than of squares. Rows
     /// and segments of more than 32768 elements have as many for each 32768 of them (of variance,
-    /// stddev and moments a row has at most 8192 times as many, and all segments 32768 times). On
-    /// CUDA elements of 8 bits take 2 bytes each more as f16; read as they are, at most 32 a row.
+    /// stddev and moments a row has at most 8192 times as many, and all segments 32768 times). For
+    /// sum, mean and asum of rows and segments of f32 and 16 bits it has at most 4 bytes a group,
+    /// where these are 32 MiB or more. On CUDA elements of 8 bits take 2 bytes each more as f16;
+    /// read as they are, at most 32 a row.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return route_.workspace_bytes; }
 
     /// The launch that was chosen; a request that asks for it has the same plan. CPU: threads and

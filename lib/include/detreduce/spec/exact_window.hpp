@@ -18,6 +18,17 @@
 
 namespace detreduce::spec {
 
+/// So many binades may n ≥ 1 numbers of T span, and a double holds every sum of some of them: sums
+/// are below n · 2^high, where 2^high is above all of them, and multiples of
+/// 2^(low − precision + 1), where none but 0 is below 2^low.
+template <class T>
+[[nodiscard]] DETREDUCE_HD constexpr int plain_binades(std::uint64_t n) {
+    int binades = fp::Format<double>::precision - fp::Format<T>::precision + 1;
+    for (std::uint64_t most = 1; most < n && binades > 0; most *= 2)
+        --binades;
+    return binades;
+}
+
 /// Bins for numbers below 2^top in magnitude, `Bins` of them, read out after at most 2^LogAdds
 /// additions to each.
 template <class B, int Bins, int LogAdds>

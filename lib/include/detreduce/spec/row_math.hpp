@@ -129,6 +129,9 @@ struct SmoothedTarget {
     [[nodiscard]] DETREDUCE_HD V slope(V p, V of_softmax, V weight) const {
         return at_all == 0 ? of_softmax * p : fp::fused(p, of_softmax, -math::detail::product(at_all, weight));
     }
+    /// The same where classes have no weights: −0 is added without smoothing, which leaves the
+    /// product as it is.
+    [[nodiscard]] DETREDUCE_HD V slope(V p, V of_softmax) const { return fp::fused(p, of_softmax, -at_all); }
     /// And of the target, whose softmax less 1 is `less`; `all` is the sum of all weights, z that
     /// of z_loss.
     [[nodiscard]] DETREDUCE_HD V target_slope(V p, V less, V all, V weight, V z = V{0}) const {

@@ -1,0 +1,157 @@
+// Sums of groups as two doubles, and no bins: of elements that lie so close together that nothing
+// is rounded. That takes few registers, so that many warps wait for memory at once. The groups that
+// are left, of which groups_kernel makes the rest, are a bit each.
+#pragma once
+
+#include "multiset/exact/lanes.cuh"
+
+namespace detreduce::cuda::exact {
+
+/// The sum of elements, or of their magnitudes, as high + low, in the place of bins: what TwoSum
+/// loses of the one is added up in the other.
+template <class T, class Map>
+struct PlainSum {
+    static_assert(may_be_plain<T, Map>);
+    static constexpr int parts = 1, per_load = Element<T>::per_vector;
+    static constexpr std::uint64_t most_held = std::uint64_t{1} << 27; ///< elements of a group
+
+    /// So many binades may the n elements of a group span. n additions lose at most
+    /// 2^-53 · n · 2^high each, all of it multiples of 2^(low − precision + 1): together that is a
+    /// double.
+    [[nodiscard]] static __device__ __forceinline__ int binades(std::uint32_t n) {
+        const int most = 2 * fp::Format<double>::precision + 1 - fp::Format<T>::precision - 2 * log_above(n);
+        return together ? min(most, of_load) : most;
+    }
+    /// Those that the elements of a load may span that are first added up to a double: 28 of f32,
+    /// and more of 16 bits than there is data of, so that these are not looked at before.
+    static constexpr int of_load = spec::plain_binades<T>(per_load);
+    static constexpr bool together = fp::has_16_bits<T>;
+    /// The same where `high` alone is exact.
+    [[nodiscard]] static __device__ __forceinline__ int binades_of_one(std::uint32_t n) {
+        return spec::plain_binades<T>(1) - log_above(n);
+    }
+    [[nodiscard]] static __device__ __forceinline__ int log_above(std::uint32_t n) {
+        return n > 1 ? 32 - __clz(static_cast<int>(n - 1)) : 0;
+    }
+
+    double high = 0, low = 0;
+    Range range; ///< of 16 bits not settled
+
+    __device__ __forceinline__ void add(double more) {
+        const auto sum = fp::two_sum(high, more);
+        high = sum.value;
+        low += sum.error;
+    }
+    /// Adds some loads; those of one first to each other, where that is a double. The whole warp
+    /// calls this.
+    template <int Loads>
+    __device__ __forceinline__ void add(const uint4* v) {
+#pragma unroll
+        for (int i = 0; i < Loads; ++i)
+            Element<T>::template look<false>(range, v[i]);
+        const bool as_loads = together || all_of_warp(settled().spans_at_most(of_load));
+#pragma unroll
+        for (int i = 0; i < Loads; ++i) {
+            const uint4 here = kept(v[i]);
+            if (as_loads) {
+                double part[2] = {0, 0};
+                int k = 0;
+                Element<T>::each_double(here, [&](double x) { part[k++ % 2] += x; });
+                add(part[0] + part[1]);
+            } else {
+                Element<T>::each_double(here, [&](double x) { add(x); });
+            }
+        }
+    }
+    [[nodiscard]] static __device__ __forceinline__ uint4 kept(const uint4& v) {
+        if constexpr (Map::transform != Transform::magnitude) return v;
+        constexpr std::uint32_t keep = sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu;
+        return {v.x & keep, v.y & keep, v.z & keep, v.w & keep};
+    }
+    [[nodiscard]] __device__ __forceinline__ PlainSum settled() const {
+        PlainSum sum = *this;
+        Element<T>::settle(sum.range);
+        return sum;
+    }
+    /// That of so many neighbouring threads, of at most n elements; all of them have it.
+    [[nodiscard]] __device__ __forceinline__ PlainSum joined(int threads, std::uint32_t n) const {
+        PlainSum all = settled();
+#pragma unroll 1
+        for (int mask = 1; mask < threads; mask *= 2) {
+            all.range.largest = max(all.range.largest, shuffle_xor(all.range.largest, mask));
+            all.range.smallest_less_one =
+                min(all.range.smallest_less_one, shuffle_xor(all.range.smallest_less_one, mask));
+        }
+        if (all_of_warp(all.spans_at_most(binades_of_one(n)))) {
+#pragma unroll 1
+            for (int mask = 1; mask < threads; mask *= 2)
+                all.high += shuffle_xor(all.high, mask);
+            return all;
+        }
+#pragma unroll 1
+        for (int mask = 1; mask < threads; mask *= 2) {
+            const double high_there = shuffle_xor(all.high, mask), low_there = shuffle_xor(all.low, mask);
+            all.add(high_there);
+            all.low += low_there;
+        }
+        return all;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool spans_at_most(int most) const {
+        const Exponents e = exponents_between<T>(range.largest, range.smallest_less_one);
+        return e.finite() && e.high - e.low <= most;
+    }
+    /// Writes what `to` makes of the sum of n elements; false if that is not known: of zeros alone
+    /// it may be −0.
+    [[nodiscard]] __device__ __forceinline__ bool store(const Finish& to, std::uint32_t n) const {
+        if (range.largest == 0 || !spans_at_most(binades(n)) || !rounds_once(to.output, to.finalize, low, n))
+            return false;
+        const double up = high * scale_of_moved<T>, more = low * scale_of_moved<T>;
+        if (to.finalize == Finalize::sum) {
+            store_sum(to.out, to.output, up, more);
+        } else {
+            store_ended(to.out, to.output, up, more, to.finalize, n);
+        }
+        return true;
+    }
+};
+
+/// Small groups, some threads each, as far as they are plain sums; for each batch, a bit for each
+/// group that is left. A warp that has left most of a batch leaves the next ones as they are.
+template <class Input>
+__global__ void __launch_bounds__(policy::plain_groups.threads, policy::plain_groups.blocks)
+    plain_groups_kernel(const __grid_constant__ Input input, const Finish finish,
+                        const __grid_constant__ GroupWork work) {
+    using Sum = PlainSum<typename Input::Type, typename Input::MapType>;
+    using Sums = LaneSums<Input, Sum>;
+    constexpr int warps = policy::plain_groups.threads / warp_size;
+    const std::uint32_t lane = threadIdx.x % warp_size;
+    int left_alone = 0; ///< batches
+    for (std::uint64_t number = std::uint64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
+         number << work.batch_log < work.groups.count; number += std::uint64_t{gridDim.x} * warps) {
+        const std::uint64_t base = number << work.batch_log;
+        const bool mine = lane < work.batch && base + lane < work.groups.count;
+        const std::uint32_t all = votes_of_warp(mine);
+        std::uint32_t left = all;
+        if (left_alone > 0) {
+            --left_alone;
+        } else {
+            Span span{0, 0, true};
+            if (mine) span = span_of(work.groups, base + lane);
+            if (span.n > work.table.length) span = {0, 0, true};
+            Sum sum;
+            Sums sums{input};
+            const bool summed = sums.set_group(span, work.end, work.dense);
+            sums.sum_up(sum, work.batch);
+            const std::uint32_t group = sums.lane_group();
+            const auto n = static_cast<std::uint32_t>(shuffle_from(static_cast<std::uint32_t>(span.n), group));
+            const bool done =
+                (votes_of_warp(summed) >> group & 1) != 0 && sums.mine.store(finish.moved(base + group), n);
+            const std::uint32_t stored = votes_of_warp(done);
+            left = votes_of_warp(mine && (stored >> sums.thread_of(lane) & 1) == 0);
+            if (2 * __popc(left) > __popc(all)) left_alone = policy::plain_batches_left;
+        }
+        if (lane == 0) work.left[number] = left;
+    }
+}
+
+} // namespace detreduce::cuda::exact

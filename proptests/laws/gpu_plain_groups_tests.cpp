@@ -1,0 +1,169 @@
+// Rows and segments of many bytes by `exact` on a GPU are first added up as two doubles, as far as
+// nothing is rounded (kernels/multiset/exact/plain.cuh). Here some of them are that, some just are
+// not, and some never are, in every order. The CPU gives the bits.
+#include <algorithm>
+#include <utility>
+
+#include <support/bits.hpp>
+#include <support/catch.hpp>
+
+#include "laws/on_cpu.hpp"
+#include "laws/suite.hpp"
+#include "laws/test_backend.hpp"
+#include "laws/window_edges.hpp"
+
+namespace detreduce::proptests {
+namespace {
+
+constexpr std::size_t bytes = std::size_t{33} << 20; ///< more than policy::plain_bytes
+constexpr std::size_t kinds = 34, cancelling = 16;   ///< those from `cancelling` on
+
+/// Large elements that cancel, and odd small ones, so many binades below, that are the sum.
+template <class T>
+std::vector<T> cancelling_row(int range, std::size_t n) {
+    const int most = std::min(range, widest_range<T>), lowest = middle_of<T>(most);
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n / 2; ++i) {
+        const bool small = i % 61 == 1;
+        x[i] = from_fields<T>({false, small ? lowest : lowest + most, small ? i | 1 : ~std::uint64_t{0}});
+        if (!small) x[i + n / 2] = fp::negated(x[i]);
+    }
+    return x;
+}
+
+/// Row number `kind` of n elements; those of kind 0 to 3 are close together.
+template <class T>
+std::vector<T> row_of(std::size_t kind, std::size_t n) {
+    if (kind >= cancelling) return cancelling_row<T>(10 + 3 * static_cast<int>(kind - cancelling), n);
+    const int limit = std::min(widest_range<T>, fp::has_16_bits<T> ? 43 : 28);
+    const auto edges = [&](int range, std::size_t negative_from) {
+        const int most = std::clamp(range, 0, widest_range<T>);
+        return at_both_edges<T>(n, middle_of<T>(most), most, negative_from);
+    };
+    std::vector<T> x = edges(static_cast<int>(kind) * 4, n - n * kind / 8);
+    switch (kind) {
+    case 4: // as many as one load has, all of one sign, and below and above what is a double
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+        return edges(limit - 6 + static_cast<int>(kind), n);
+    case 9:
+        return edges(widest_range<T>, n / 2);
+    case 10:
+        x.assign(n, number<T>(-0.0));
+        break;
+    case 11:
+        x.assign(n, number<T>(-0.0));
+        x[n / 2] = T{};
+        break;
+    case 12:
+        x.assign(n, number<T>(3));
+        for (std::size_t i = 0; i + 1 < n; i += 2)
+            x[i] = number<T>(-3);
+        break;
+    case 13:
+        x[n / 3] = number<T>(infinity<double>);
+        break;
+    case 14:
+        x[n / 3] = fp::from_bits<T>(fp::Format<T>::canonical_nan);
+        break;
+    case 15: // the smallest numbers there are
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = fp::from_bits<T>(static_cast<fp::Bits<T>>(1 + i % 3));
+        break;
+    default:
+        break;
+    }
+    return x;
+}
+
+/// Rows of n elements, which begin `stride` apart: first those that are close together, then those
+/// that are not, then both.
+template <class T>
+std::vector<T> rows_of(std::size_t n, std::size_t stride, std::size_t groups) {
+    std::vector<T> row[kinds], x(groups * stride);
+    for (std::size_t kind = 0; kind < kinds; ++kind)
+        row[kind] = row_of<T>(kind, n);
+    for (std::size_t g = 0; g < groups; ++g) {
+        const std::size_t word = accuracy::hash(11, g), part = 3 * g / groups;
+        const auto& from = row[part == 0 ? word % 4 : part == 1 ? 8 + word % 26 : word % kinds];
+        std::copy(from.begin(), from.end(), x.begin() + static_cast<std::ptrdiff_t>(g * stride));
+    }
+    return x;
+}
+
+template <class Out, class T>
+void check(Request r, const std::vector<T>& x, const std::vector<std::uint64_t>& offsets, unsigned offset,
+           std::uint32_t grid = 0) {
+    r.method = Method::exact;
+    r.dtype = dtype_of<T>;
+    r.output = dtype_of<Out>;
+    CAPTURE(name(r.op), r.n, r.groups, r.stride, offset, name(dtype_of<Out>));
+    Draw draw;
+    draw.offset = offset;
+    draw.launch.grid = grid;
+    const auto got = TestBackend::reduce_groups<Out>(r, std::span<const T>(x), {}, offsets, draw);
+    const Inputs in{x.data(), nullptr, offsets.empty() ? nullptr : offsets.data()};
+
+    const auto expected = on_cpu<Out>(r, in);
+    REQUIRE(got.size() == expected.size());
+    const auto [here, there] =
+        std::mismatch(got.begin(), got.end(), expected.begin(), [](Out a, Out b) { return same_bits(a, b); });
+    if (here != got.end()) {
+        FAIL("group " << here - got.begin() << ": " << static_cast<double>(fp::widen(*here)) << " for "
+                      << static_cast<double>(fp::widen(*there)));
+    }
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("plain groups: rows of every kind", "[gpu][exact][groups]", float16, bfloat16, float) {
+    for (const std::size_t n : {1, 63, 65, 100, 512, 1000, 1025, 4096, 30000, 70001}) {
+        const std::size_t groups = bytes / (n * sizeof(TestType)) + 3;
+        const auto x = rows_of<TestType>(n, n, groups);
+        const Request r{.shape = Shape::rows, .n = n, .groups = groups};
+        const std::size_t bytes_of_row = n * sizeof(TestType);
+        const bool takes = bytes_of_row >= (sizeof(TestType) == 2 ? 2048 : 256) && bytes_of_row <= 131072;
+        const Plan plan = make_plan(
+            {.method = Method::exact, .dtype = dtype_of<TestType>, .shape = Shape::rows, .n = n, .groups = groups});
+        REQUIRE((plan.workspace_bytes() > 0) == (takes || n > 65536));
+        check<double>(r, x, {}, static_cast<unsigned>(n % 3));
+        check<float>(r, x, {}, 0, 37);
+        check<float>(r, x, {}, 0);
+        check<TestType>(r, x, {}, 1);
+        for (const Op op : {Op::mean, Op::asum}) {
+            Request of_op = r;
+            of_op.op = op;
+            check<double>(of_op, x, {}, 0);
+            check<float>(of_op, x, {}, 0);
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("plain groups: rows with room between them", "[gpu][exact][groups]", float16, bfloat16, float) {
+    for (const auto& [n, stride] :
+         {std::pair<std::size_t, std::size_t>{32, 40}, {65, 67}, {500, 512}, {4096, 4104}, {1200, 1201}}) {
+        const std::size_t groups = bytes / (n * sizeof(TestType)) + 3;
+        check<float>({.shape = Shape::rows, .n = n, .groups = groups, .stride = stride},
+                     rows_of<TestType>(n, stride, groups), {}, 0);
+    }
+}
+
+TEMPLATE_TEST_CASE("plain groups: segments of every length, and none", "[gpu][exact][groups][sanitizer]", float16,
+                   bfloat16, float) {
+    constexpr std::size_t length = 200, most = 70000, longer = sizeof(TestType) == 2 ? 6 : 1;
+    const std::size_t groups = bytes / (length * sizeof(TestType)) + 3;
+    const auto x = rows_of<TestType>(length, length, groups);
+    std::vector<std::uint64_t> offsets{0};
+    for (std::uint64_t i = 0; offsets.back() < x.size(); ++i) {
+        const std::uint64_t word = accuracy::hash(5, i);
+        const std::uint64_t n = word % 9 == 0 ? 0 : i % 5000 == 7 ? most : word % 7 == 0 ? length : word % 700 * longer;
+        offsets.push_back(std::min<std::uint64_t>(offsets.back() + n, x.size()));
+    }
+    const Request r{.shape = Shape::segments, .n = x.size(), .groups = offsets.size() - 1};
+    check<float>(r, x, offsets, 0);
+    check<double>(r, x, offsets, 1);
+}
+
+} // namespace detreduce::proptests
