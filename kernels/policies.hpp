@@ -118,12 +118,16 @@ inline constexpr Kernel exact_of_two_inputs{128, 3};
 inline constexpr Kernel exact_groups{128, 7}, exact_groups_of_f64{128, 6}, exact_groups_of_squares{128, 4},
     exact_groups_of_more{128, 4};
 /// Groups as two doubles: so many warps that memory is read at its speed. Not where there are fewer
-/// bytes in all, of which a second kernel would be much, nor where a group has fewer bytes (f32
-/// rows of 32, of reading, .55 for .59, of 128 .87 for .78; 16-bit rows of 128 .73 for .75, of 512
-/// .81 for .82, of 4096 .92 for .87) or more (f32 rows of 65536 .82 for .85: few rows are left for
-/// many warps). Batches that a warp leaves after one of which most was left.
+/// bytes in all, of which a second kernel would be much (the emulator's tests have fewer), nor
+/// where a group has fewer bytes (f32 rows of 32, of reading, .55 for .59, of 128 .83 for .78;
+/// 16-bit rows of 512 .81 for .82, of 4096 .92 for .87) or more (f32 rows of 65536 .82 for .85: few
+/// rows are left for many warps), nor for segments of 16 bits (.62 for .64). Batches that a warp
+/// leaves after one of which most was left.
 inline constexpr Kernel plain_groups{128, 10};
-inline constexpr std::uint64_t plain_bytes = 32u << 20, minimum_plain_group = 256,
+#ifndef DETREDUCE_PLAIN_BYTES
+#define DETREDUCE_PLAIN_BYTES (32u << 20)
+#endif
+inline constexpr std::uint64_t plain_bytes = DETREDUCE_PLAIN_BYTES, minimum_plain_group = 256,
                                minimum_plain_group_of_16_bits = 2048, maximum_plain_group = 128u << 10;
 inline constexpr int plain_batches_left = 31;
 /// Loads of 16 bytes of a tile of terms: few of small groups, so that little of a tile is empty;

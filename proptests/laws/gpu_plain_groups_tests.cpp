@@ -15,8 +15,13 @@
 namespace detreduce::proptests {
 namespace {
 
-constexpr std::size_t bytes = std::size_t{33} << 20; ///< more than policy::plain_bytes
-constexpr std::size_t kinds = 34, cancelling = 16;   ///< those from `cancelling` on
+/// More than policy::plain_bytes.
+#ifdef DETREDUCE_PLAIN_BYTES
+constexpr std::size_t bytes = DETREDUCE_PLAIN_BYTES + 1000;
+#else
+constexpr std::size_t bytes = std::size_t{33} << 20;
+#endif
+constexpr std::size_t kinds = 34, cancelling = 16; ///< those from `cancelling` on
 
 /// Large elements that cancel, and odd small ones, so many binades below, that are the sum.
 template <class T>

@@ -230,7 +230,7 @@ TEMPLATE_TEST_CASE("short exact: means and roots at a tie, and next to one", "[g
         for (const double sign : {-1.0, 0.0, 1.0}) {
             const auto beside = static_cast<float>(sign * std::ldexp(1.0, -below));
             for (const std::size_t n : {5, 100, 1000, 5000, 99999}) {
-                for (const double places : {1.0, 3.0, 37.0}) { // odd: half of a last place is left over
+                for (const double places : {1.0, 3.0, 37.0}) { // odd: half of a last place remains
                     const double tie = 1 + places * std::ldexp(1.0, -p);
                     const float most = fp::from_bits<float>(fp::to_bits(static_cast<float>(tie)) & ~1u);
                     std::vector<float> x(n, most);

@@ -95,11 +95,12 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     const OpInfo& op = info(r.op);
     if (op.transform != Transform::element && op.transform != Transform::magnitude) return 0;
     if (op.kind == Kind::moments || (op.finalize == Finalize::mean && r.output == DType::f64)) return 0;
+    const bool of_16_bits = size_of(r.dtype) == 2;
+    if (of_16_bits && r.shape == Shape::segments) return 0;
     const std::uint64_t bytes = exact_group_bytes(r);
-    const bool fits =
-        bytes >= (size_of(r.dtype) == 2 ? policy::minimum_plain_group_of_16_bits : policy::minimum_plain_group) &&
-        bytes <= policy::maximum_plain_group && r.groups * bytes >= policy::plain_bytes &&
-        (r.shape != Shape::rows || r.n <= exact_item_elements(r));
+    const bool fits = bytes >= (of_16_bits ? policy::minimum_plain_group_of_16_bits : policy::minimum_plain_group) &&
+                      bytes <= policy::maximum_plain_group && r.groups * bytes >= policy::plain_bytes &&
+                      (r.shape != Shape::rows || r.n <= exact_item_elements(r));
     return fits ? spec::tiles(r.groups, std::bit_floor(exact_batch(r))) : 0;
 }
 struct ExactGroupWorkspace {

@@ -65,7 +65,7 @@ struct ExactGroupLaunch {
         return exact::launch_finish<Input::states>(large, finish, blocks, stream);
     }
 
-    /// Groups as two doubles, as far as that is possible; what is left is for work.left to say.
+    /// Groups as two doubles, as far as that is possible; work.left says which remain.
     [[nodiscard]] Status reduce_plain(const Run& run, const exact::Finish& finish, exact::GroupWork& work) const {
         constexpr std::uint32_t threads = policy::plain_groups.threads;
         std::uint32_t resident = 0;

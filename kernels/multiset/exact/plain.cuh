@@ -1,6 +1,6 @@
 // Sums of groups as two doubles, and no bins: of elements that lie so close together that nothing
-// is rounded. That takes few registers, so that many warps wait for memory at once. The groups that
-// are left, of which groups_kernel makes the rest, are a bit each.
+// is rounded. That takes few registers, so that many warps wait for memory at once. A bit each says
+// which groups remain for groups_kernel.
 #pragma once
 
 #include "multiset/exact/lanes.cuh"
@@ -115,8 +115,8 @@ struct PlainSum {
     }
 };
 
-/// Small groups, some threads each, as far as they are plain sums; for each batch, a bit for each
-/// group that is left. A warp that has left most of a batch leaves the next ones as they are.
+/// Small groups, some threads each, as far as they are such sums; for each batch, a bit for each
+/// group that remains. A warp that has done less than half of a batch does nothing to the next ones.
 template <class Input>
 __global__ void __launch_bounds__(policy::plain_groups.threads, policy::plain_groups.blocks)
     plain_groups_kernel(const __grid_constant__ Input input, const Finish finish,
