@@ -116,7 +116,8 @@ struct PlainSum {
 };
 
 /// Small groups, some threads each, as far as they are such sums; for each batch, a bit for each
-/// group that remains. A warp that has done less than half of a batch does nothing to the next ones.
+/// group that remains. A warp that has done less than half of a batch does nothing to the next
+/// ones.
 template <class Input>
 __global__ void __launch_bounds__(policy::plain_groups.threads, policy::plain_groups.blocks)
     plain_groups_kernel(const __grid_constant__ Input input, const Finish finish,
