@@ -21,17 +21,22 @@ constexpr std::size_t bytes = DETREDUCE_PLAIN_BYTES + 1000;
 #else
 constexpr std::size_t bytes = std::size_t{33} << 20;
 #endif
-constexpr std::size_t kinds = 34, cancelling = 16; ///< those from `cancelling` on
+constexpr std::size_t cancelling = 16, across_threads = 34, kinds = 52; ///< the first of such kinds; and all
 
-/// Large elements that cancel, and odd small ones, so many binades below, that are the sum.
+/// Large elements that cancel, and odd small ones, so many binades below, that are the sum. What
+/// cancels an element is half a row behind it, and of the same thread; or, across threads, so far
+/// that 32 threads meet it last.
 template <class T>
-std::vector<T> cancelling_row(int range, std::size_t n) {
+std::vector<T> cancelling_row(int range, std::size_t n, bool across) {
+    constexpr std::size_t half_warp = 16 * (16 / sizeof(T)); ///< elements that 16 threads load
     const int most = std::min(range, widest_range<T>), lowest = middle_of<T>(most);
+    const std::size_t distance = across ? half_warp : n / 2;
     std::vector<T> x(n);
-    for (std::size_t i = 0; i < n / 2; ++i) {
-        const bool small = i % 61 == 1;
+    for (std::size_t i = 0; i + distance < n; ++i) {
+        if (i / std::max<std::size_t>(distance, 1) % 2 != 0) continue; // one that cancels
+        const bool small = i % (across ? 2 * half_warp : 61) == 1;
         x[i] = from_fields<T>({false, small ? lowest : lowest + most, small ? i | 1 : ~std::uint64_t{0}});
-        if (!small) x[i + n / 2] = fp::negated(x[i]);
+        if (!small) x[i + distance] = fp::negated(x[i]);
     }
     return x;
 }
@@ -39,7 +44,8 @@ std::vector<T> cancelling_row(int range, std::size_t n) {
 /// Row number `kind` of n elements; those of kind 0 to 3 are close together.
 template <class T>
 std::vector<T> row_of(std::size_t kind, std::size_t n) {
-    if (kind >= cancelling) return cancelling_row<T>(10 + 3 * static_cast<int>(kind - cancelling), n);
+    if (kind >= across_threads) return cancelling_row<T>(8 + 2 * static_cast<int>(kind - across_threads), n, true);
+    if (kind >= cancelling) return cancelling_row<T>(10 + 3 * static_cast<int>(kind - cancelling), n, false);
     const int limit = std::min(widest_range<T>, fp::has_16_bits<T> ? 43 : 28);
     const auto edges = [&](int range, std::size_t negative_from) {
         const int most = std::clamp(range, 0, widest_range<T>);
@@ -83,6 +89,13 @@ std::vector<T> row_of(std::size_t kind, std::size_t n) {
     return x;
 }
 
+/// Rows of n elements: enough bytes, and most kinds.
+template <class T>
+std::size_t groups_of(std::size_t n) {
+    const std::size_t row = n * sizeof(T);
+    return std::max(bytes / row + 3, std::min(4 * kinds, (std::size_t{1} << 20) / row));
+}
+
 /// Rows of n elements, which begin `stride` apart: first those that are close together, then those
 /// that are not, then both.
 template <class T>
@@ -92,7 +105,7 @@ std::vector<T> rows_of(std::size_t n, std::size_t stride, std::size_t groups) {
         row[kind] = row_of<T>(kind, n);
     for (std::size_t g = 0; g < groups; ++g) {
         const std::size_t word = accuracy::hash(11, g), part = 3 * g / groups;
-        const auto& from = row[part == 0 ? word % 4 : part == 1 ? 8 + word % 26 : word % kinds];
+        const auto& from = row[part == 0 ? word % 4 : part == 1 ? 8 + word % (kinds - 8) : word % kinds];
         std::copy(from.begin(), from.end(), x.begin() + static_cast<std::ptrdiff_t>(g * stride));
     }
     return x;
@@ -125,7 +138,7 @@ void check(Request r, const std::vector<T>& x, const std::vector<std::uint64_t>&
 
 TEMPLATE_TEST_CASE("plain groups: rows of every kind", "[gpu][exact][groups]", float16, bfloat16, float) {
     for (const std::size_t n : {1, 63, 65, 100, 512, 1000, 1025, 4096, 30000, 70001}) {
-        const std::size_t groups = bytes / (n * sizeof(TestType)) + 3;
+        const std::size_t groups = groups_of<TestType>(n);
         const auto x = rows_of<TestType>(n, n, groups);
         const Request r{.shape = Shape::rows, .n = n, .groups = groups};
         const std::size_t bytes_of_row = n * sizeof(TestType);
@@ -149,7 +162,7 @@ TEMPLATE_TEST_CASE("plain groups: rows of every kind", "[gpu][exact][groups]", f
 TEMPLATE_TEST_CASE("plain groups: rows with room between them", "[gpu][exact][groups]", float16, bfloat16, float) {
     for (const auto& [n, stride] :
          {std::pair<std::size_t, std::size_t>{32, 40}, {65, 67}, {500, 512}, {4096, 4104}, {1200, 1201}}) {
-        const std::size_t groups = bytes / (n * sizeof(TestType)) + 3;
+        const std::size_t groups = groups_of<TestType>(n);
         check<float>({.shape = Shape::rows, .n = n, .groups = groups, .stride = stride},
                      rows_of<TestType>(n, stride, groups), {}, 0);
     }
