@@ -1,4 +1,4 @@
-// fp::round_to in an instruction or two, where the GPU has them.
+// fp::round_to in an instruction or two, where the GPU has them, and powers of two.
 #pragma once
 
 #include <type_traits>

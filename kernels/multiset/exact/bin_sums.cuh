@@ -102,6 +102,18 @@ static __device__ __noinline__ void store_ended(void* out, DType output, double 
     return finalize == Finalize::sum || low == 0 || (output != DType::f64 && n <= most);
 }
 
+/// Writes the finalize of high + low, of n elements; false where it may not be rounded once.
+[[nodiscard]] __device__ __forceinline__ bool store_doubles(void* out, DType output, double high, double low,
+                                                            Finalize finalize, std::uint64_t n) {
+    if (!rounds_once(output, finalize, low, n)) return false;
+    if (finalize == Finalize::sum) {
+        store_sum(out, output, high, low);
+    } else {
+        store_ended(out, output, high, low, finalize, n);
+    }
+    return true;
+}
+
 /// Rounds what one or two bins hold if that takes no long numbers, and there is nothing in a third:
 /// for sums, and for means of 2^k elements, when what each bin holds is surely a double. Where
 /// there is one result (`OfAll`), when it is one, and for other means, and roots, where
@@ -127,14 +139,7 @@ template <class BinsOf, bool OfAll = false>
                    (OfAll ? sum < 0x1p63 && static_cast<Word>(sum) == sums[k] : sums[k] <= most && sums[k] >= -most);
             part[k] = sum * power_of_two(unit + BinsOf::relative_unit(k));
         }
-        if (!fits) return false;
-        if (finalize == Finalize::sum) {
-            store_sum(finish.out, finish.output, part[0], part[1]);
-        } else {
-            if (!rounds_once(finish.output, finalize, part[1], n)) return false;
-            store_ended(finish.out, finish.output, part[0], part[1], finalize, n);
-        }
-        return true;
+        return fits && store_doubles(finish.out, finish.output, part[0], part[1], finalize, n);
     } else {
         return false;
     }

@@ -11,8 +11,8 @@
 
 namespace detreduce::cuda::exact {
 
-/// What groups_kernel and items_kernel are to do: small groups, which a warp each reduces;
-/// work items of large ones, a block each.
+/// What the kernels of groups do: small groups, which a warp each reduces; work items of large
+/// ones, a block each.
 struct GroupWork {
     Groups groups{};
     WorkTable table{};
@@ -70,6 +70,7 @@ struct LaneSums {
 
     typename Held::type mine;
     typename Held::Place place{};
+    // Of bins:
     bool moved = false; ///< is the window another?
     bool fits = false;  ///< `mine` is all there is of the thread's group
 

@@ -18,9 +18,9 @@
 
 namespace detreduce::spec {
 
-/// So many binades may n ≥ 1 numbers of T span, and a double holds every sum of some of them: sums
-/// are below n · 2^high, where 2^high is above all of them, and multiples of
-/// 2^(low − precision + 1), where none but 0 is below 2^low.
+/// How many binades n ≥ 1 numbers of T may span if a double is to hold every sum of some of them.
+/// All numbers but 0 are from 2^low to 2^high. Sums are below n · 2^high, and multiples of
+/// 2^(low − precision + 1).
 template <class T>
 [[nodiscard]] DETREDUCE_HD constexpr int plain_binades(std::uint64_t n) {
     int binades = fp::Format<double>::precision - fp::Format<T>::precision + 1;
