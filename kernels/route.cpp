@@ -54,12 +54,14 @@ Status read_traits(int device, DeviceTraits& traits) {
 /// is for the others, as are states, and moments of one block.
 Scope exact_flat_scope(const Request& r, const Route& route) {
     const Launch& asked = route.launch;
-    const std::uint32_t blocks = exact_small_blocks(r);
-    const bool one = blocks == 1 && info(r.op).kind != Kind::moments;
+    std::uint32_t alone = exact_alone_threads(r, asked);
+    if (route.bytes && alone > exact_small_threads) alone = 0; // kernels of bytes have no such blocks
+    const bool one = alone != 0;
     const bool takes =
-        !route.computed && !r.state && asked.grid == 0 && (asked.block == 0 || asked.block == exact_small_threads) &&
+        !route.computed && !r.state && asked.grid == 0 &&
+        (asked.block == 0 || asked.block == (one ? alone : exact_small_threads)) &&
         (asked.schedule == Schedule::automatic || asked.schedule == (one ? Schedule::last_block : Schedule::two_pass));
-    if (!takes || (!one && blocks <= 1)) return Scope::grid;
+    if (!takes || (!one && exact_small_blocks(r) <= 1)) return Scope::grid;
     return one ? Scope::block : Scope::tiles;
 }
 
@@ -119,7 +121,7 @@ Offer offer_of(const Request& r, const Route& route) {
             return only(128, "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",
                         "allowed for exact of rows, columns, segments and tensors is two_pass");
         Offer offer =
-            only(route.scope == Scope::block ? exact_small_threads : exact_block_threads,
+            only(route.scope == Scope::block ? exact_alone_threads(r, route.launch) : exact_block_threads,
                  "allowed for exact is 128; without a grid also 256, of up to 16 KiB by last_block and of more, up "
                  "to 16 MiB, by two_pass; or 0 for the library's choice",
                  "exact has no levels to keep apart; allowed are two_pass and last_block");
@@ -235,6 +237,7 @@ Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) 
 Status prepare(Request& request, Route& route) noexcept {
     if (has_8_bits(request.dtype)) {
         Request wide = detail::PlanParts::in_f16(request);
+        route.bytes = true; // perhaps
         const Status bad = prepare(wide, route);
         request.device = wide.device;
         route.bytes = bad.ok() && reduces_bytes(request, route);
@@ -246,7 +249,8 @@ Status prepare(Request& request, Route& route) noexcept {
         return bad;
     }
     const Launch asked = route.launch;
-    if (asked.block != 0 && asked.block != 128 && asked.block != 256)
+    const bool alone = route.engine == Engine::exact && asked.block == exact_alone_threads(request, asked);
+    if (asked.block != 0 && asked.block != 128 && asked.block != 256 && !alone)
         return {StatusCode::invalid_argument, "launch.block", "allowed are 128 and 256, or 0 for the library's choice"};
     if (asked.grid > 0x7fffffffu)
         return {StatusCode::invalid_argument, "launch.grid",

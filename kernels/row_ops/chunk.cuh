@@ -176,13 +176,19 @@ struct Chunk {
         constexpr int chunk = Order::chunk;
         return i / chunk * warp_size + i % chunk % lanes / K;
     }
-    /// Of the `m` elements of the tile at p. In the place of what is not there is `identity`.
+    /// Of the `m` elements of the tile at p. In the place of what is not there is `identity`. Kept:
+    /// they stay in L1 and L2; else they are the first to leave these.
+    template <bool Kept = false>
     __device__ __forceinline__ void load(const T* p, int m, T identity) {
         const T* const own = p + first();
         const int remaining = m - first();
         const Words nothing = repeated(identity);
         if constexpr (Aligned) {
-            const auto row = [&](int r) { return of_pack(load_pack<Source::aligned_input, T, K>(own + r * lanes)); };
+            const auto row = [&](int r) {
+                const T* const at = own + r * lanes;
+                if constexpr (Kept) return whole_words(at);
+                return of_pack(load_pack<Source::aligned_input, T, K>(at));
+            };
             if (m - first_of_warp() >= rows * lanes) { // all of the warp, or none
 #pragma unroll
                 for (int r = 0; r < rows; ++r)
@@ -220,10 +226,14 @@ struct Chunk {
             }
         }
     }
-    /// 16 bytes at p, of which `there` elements exist, of what all rows share: it stays in L1.
+    /// 16 bytes at p, which stay in L1.
+    [[nodiscard]] static __device__ __forceinline__ Words whole_words(const T* p) {
+        return __builtin_bit_cast(Words, load_read_only(reinterpret_cast<const uint4*>(p)));
+    }
+    /// The same where `there` elements exist, of what all rows share.
     static __device__ __forceinline__ void load_shared(Words& some, const T* p, int there) {
         if (Aligned || (there >= K && reinterpret_cast<std::uintptr_t>(p) % 16 == 0)) {
-            if (there > 0) some = __builtin_bit_cast(Words, load_read_only(reinterpret_cast<const uint4*>(p)));
+            if (there > 0) some = whole_words(p);
         } else if (there > 0) {
             some = some_of(p, there, T{});
         }

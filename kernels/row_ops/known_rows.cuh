@@ -39,7 +39,7 @@ struct KnownExpRow {
         const int m = static_cast<int>(items_in_tile(first, a.n, ChunkOf::Order::chunk));
         const T* const x = a.x + static_cast<std::int64_t>(row * a.stride + first);
         ChunkOf chunk;
-        chunk.load(x, m, T{});
+        chunk.template load<true>(x, m, T{}); // bf16 rows of 1024 .82 of a copy to .91, others .94 to .98
         V* const space = teams.memory(threadIdx.y).space;
         const RowOut<T> out = RowOut<T>::of(a, row).from(first);
         // All that is known of the row is asked for at once.

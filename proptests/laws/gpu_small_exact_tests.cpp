@@ -83,12 +83,15 @@ TEMPLATE_TEST_CASE("short exact: every kind of data in every block", "[gpu][exac
 TEMPLATE_TEST_CASE("short exact: one kernel of one block, and no workspace", "[gpu][exact][sanitizer]",
                    DETREDUCE_ALL_TYPES) {
     constexpr std::size_t block = block_elements<TestType>;
-    for (const std::size_t n : {std::size_t{1}, std::size_t{31}, std::size_t{32}, std::size_t{33}, std::size_t{1023},
-                                std::size_t{1024}, std::size_t{1025}, block / 2 + 8, block - 1, block}) {
+    for (const std::size_t n :
+         {std::size_t{1}, std::size_t{31}, std::size_t{32}, std::size_t{33}, std::size_t{1023}, std::size_t{1024},
+          std::size_t{1025}, block / 2 + 8, block - 1, block, block + 1, 2 * block - 1, 2 * block}) {
         for (const Op op : {Op::sum, Op::mean, Op::asum, Op::nrm2, Op::dot}) {
+            const bool twice = n > block; // which sums of elements alone have
+            if (twice && op != Op::sum && op != Op::mean) continue;
             const Plan plan = make_plan({.op = op, .method = Method::exact, .dtype = dtype_of<TestType>, .n = n});
             REQUIRE(plan.launch().schedule == Schedule::last_block);
-            REQUIRE(plan.launch().block == 256);
+            REQUIRE(plan.launch().block == (twice ? 512 : 256));
             REQUIRE(plan.workspace_bytes() == 0);
         }
         for (int kind = 0; kind < extremes; ++kind) {
@@ -156,12 +159,12 @@ TEST_CASE("short exact: what is far below a tie decides it", "[gpu][exact]") {
 
 TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gpu][exact]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t block = block_elements<TestType>;
-    for (const std::size_t n : {block, block + 1, 255 * block, 256 * block + 1, most_blocks * block - 1,
-                                most_blocks * block, most_blocks * block + 1}) {
+    for (const std::size_t n : {block, block + 1, 2 * block, 2 * block + 1, 255 * block, 256 * block + 1,
+                                most_blocks * block - 1, most_blocks * block, most_blocks * block + 1}) {
         const Plan plan = make_plan({.method = Method::exact, .dtype = dtype_of<TestType>, .n = n});
-        const bool small = n <= most_blocks * block;
-        REQUIRE(plan.launch().schedule == (small && n > block ? Schedule::two_pass : Schedule::last_block));
-        REQUIRE(plan.launch().block == (small ? 256 : 128));
+        const bool small = n <= most_blocks * block, alone = n <= 2 * block;
+        REQUIRE(plan.launch().schedule == (small && !alone ? Schedule::two_pass : Schedule::last_block));
+        REQUIRE(plan.launch().block == (!small ? 128 : alone && n > block ? 512 : 256));
         check(stairs<TestType>(n, 2, n), mixed<TestType>(n, n));
     }
 }

@@ -30,7 +30,8 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
 [[nodiscard]] inline std::uint32_t exact_blocks(std::uint64_t tiles, std::uint32_t wanted, std::uint32_t resident,
                                                 std::uint32_t most) {
     constexpr std::uint32_t warps = exact_block_threads / 32;
-    const std::uint64_t chosen = wanted != 0 ? wanted : policy::blocks_for(tiles / warps, resident);
+    const std::uint64_t chosen =
+        wanted != 0 ? wanted : policy::blocks_for(tiles / warps, resident, policy::enough_exact_iterations);
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>((tiles + warps - 1) / warps, 1, std::min<std::uint64_t>(chosen, most)));
 }
@@ -66,6 +67,18 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
 [[nodiscard]] inline std::uint32_t exact_small_blocks(const Request& r) {
     const std::uint64_t blocks = spec::tiles(r.n, exact_small_elements(r));
     return r.shape == Shape::flat && blocks <= policy::most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
+}
+/// Threads of one block that takes all of it, or 0. Sums of elements have one of twice as many
+/// threads, too, unless the caller asks for something else.
+[[nodiscard]] inline std::uint32_t exact_alone_threads(const Request& r, const Launch& asked) {
+    const OpInfo& op = info(r.op);
+    if (op.kind == Kind::moments) return 0;
+    const std::uint32_t blocks = exact_small_blocks(r);
+    if (blocks == 1) return exact_small_threads;
+    constexpr std::uint32_t threads = 2 * exact_small_threads;
+    const bool of_elements = op.kind == Kind::sum && op.transform == Transform::element,
+               may = (asked.block == 0 || asked.block == threads) && asked.schedule != Schedule::two_pass;
+    return blocks == 2 && of_elements && may ? threads : 0;
 }
 [[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
     const int sums = info(r.op).kind == Kind::moments ? 2 : 1;

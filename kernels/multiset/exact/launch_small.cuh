@@ -23,14 +23,16 @@ struct SmallLaunch : Run {
         place = slots + std::size_t{blocks} * ShapeOf<Map>::words;
         return {parts, slots};
     }
-    template <class Map>
+    template <class Map, int Warps = exact::small_warps>
     [[nodiscard]] Status add(const exact::SmallLeft& left, const exact::Finish& finish = {},
                              LaunchKind kind = LaunchKind::plain) const {
         using Input = typename exact::SmallOf<T, Map>::Input;
         const auto input = exact::terms_of<Input>(*this, 1);
-        const std::uint64_t elements = std::min(request().n, exact_small_elements(request()));
-        return launch_kernel(kind, exact::small_kernel<T, Map>, blocks, exact_small_threads, 0, stream, input,
-                             left.parts, left.slots, finish, spec::plain_binades<T>(elements));
+        const std::uint64_t of_block = exact_small_elements(request()) * Warps / exact::small_warps;
+        return launch_kernel(kind, exact::small_kernel<T, Map, Warps>,
+                             static_cast<std::uint32_t>(spec::tiles(request().n, of_block)), Warps * warp_size, 0,
+                             stream, input, left.parts, left.slots, finish,
+                             spec::plain_binades<T>(std::min(request().n, of_block)));
     }
     /// One block, after the kernel before.
     template <class... Parameters, class... Arguments>
@@ -41,8 +43,11 @@ struct SmallLaunch : Run {
     [[nodiscard]] Status sum(exact::Word* place) const {
         const bool alone = detail::route_of(plan).scope == detail::Scope::block;
         return transforms::with_term(info(request().op).transform, [&]<class Map>(Map) -> Status {
-            const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(place);
             const auto finish = exact::Finish::of(plan, out);
+            if constexpr (std::is_same_v<Map, transforms::Element>) {
+                if (alone && blocks > 1) return add<Map, 2 * exact::small_warps>({}, finish);
+            }
+            const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(place);
             const Status added = add<Map>(parts, finish);
             if (!added.ok() || alone) return added;
             return join(exact::join_small_kernel<ShapeOf<Map>>, parts.parts, static_cast<int>(blocks),

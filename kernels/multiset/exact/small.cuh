@@ -253,7 +253,7 @@ struct SmallTile {
 };
 
 /// The words of a block's warps, for what no window holds. Not inlined: it is seldom run.
-template <class T, class Map>
+template <class T, class Map, int Warps>
 __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& input,
                                          typename SmallOf<T, Map>::Memory* memory, std::uint64_t at, Word* slot) {
     using Of = SmallOf<T, Map>;
@@ -266,9 +266,9 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
         walk.add_otherwise(tile.x, tile.y);
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < Shape::words; i += small_threads) {
+    for (int i = threadIdx.x; i < Shape::words; i += Warps * warp_size) {
         Word sum = 0;
-        for (int w = 0; w < small_warps; ++w)
+        for (int w = 0; w < Warps; ++w)
             sum += carried_word(memory[w].words, i);
         slot[i] = sum;
     }
@@ -276,8 +276,9 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
 
 /// The range of a block, from those of its warps, which are all there. Each warp works it out for
 /// itself.
+template <int Warps>
 [[nodiscard]] __device__ __forceinline__ SmallRange range_of_block(const SmallRange* ranges) {
-    SmallRange r = ranges[threadIdx.x % small_warps];
+    SmallRange r = ranges[threadIdx.x % Warps];
     r.low_x = warp_min(r.low_x);
     r.high_x = warp_max(r.high_x);
     r.low_y = warp_min(r.low_y);
@@ -285,40 +286,46 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
     return r;
 }
 
-/// One tile a warp. A block alone, which leaves nothing, finishes. A block whose elements span at
-/// most plain_binades (spec::plain_binades()) adds them up as doubles, without bins.
-template <class T, class Map>
-__global__ void __launch_bounds__(small_threads,
-                                  (Map::inputs == 2 ? policy::exact_small_of_two_inputs : policy::exact_small).blocks)
+/// Blocks of so many warps on a multiprocessor.
+template <class Map, int Warps>
+inline constexpr int
+    small_blocks = (Map::inputs == 2 ? policy::exact_small_of_two_inputs : policy::exact_small).blocks* small_warps
+                   / Warps;
+
+/// One tile a warp. A block alone, which leaves nothing, finishes; it may have more warps. A block
+/// whose elements span at most plain_binades (spec::plain_binades()) adds them up as doubles,
+/// without bins.
+template <class T, class Map, int Warps = small_warps>
+__global__ void __launch_bounds__(Warps* warp_size, small_blocks<Map, Warps>)
     small_kernel(const __grid_constant__ Terms<T, Map, exact_small_vectors> input, Word* left, Word* slots,
                  const __grid_constant__ Finish finish, int plain_binades) {
     using Of = SmallOf<T, Map>;
     using Shape = typename Of::Shape;
     const SmallParts<Shape> parts{left, static_cast<int>(gridDim.x)};
-    __shared__ typename Of::Memory memory[small_warps];
-    __shared__ Word sums[small_warps][Shape::count];
-    alignas(16) __shared__ SmallRange ranges[small_warps];
+    __shared__ typename Of::Memory memory[Warps];
+    __shared__ Word sums[Warps][Shape::count];
+    alignas(16) __shared__ SmallRange ranges[Warps];
     let_next_kernel_start();
     const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-    const std::uint64_t at = std::uint64_t{blockIdx.x} * small_warps + warp; // behind the end its elements are zeros
+    const std::uint64_t at = std::uint64_t{blockIdx.x} * Warps + warp; // behind the end its elements are zeros
     const SmallTile<T, Map> tile(input, at < input.full() ? at : input.full(), memory[warp]);
     const bool empty = at * Of::Input::tile >= input.n;
     const SmallRange mine = empty ? SmallRange{} : tile.range();
     if (lane == 0) ranges[warp] = mine;
     const bool alone = left == nullptr;
-    __shared__ double plain[Of::may_be_plain ? small_warps : 1];
+    __shared__ double plain[Of::may_be_plain ? Warps : 1];
     if constexpr (Of::may_be_plain) {
         const double sum = empty ? 0.0 : tile.plain_sum();
         if (lane == 0) plain[warp] = sum;
     }
     const bool minus_zero = __syncthreads_and(empty || tile.may_be_minus_zero());
-    const SmallRange range = range_of_block(ranges);
+    const SmallRange range = range_of_block<Warps>(ranges);
     SmallPlace place = SmallPlace::of<T, Map>(range);
     if (minus_zero) place.top = left_in_words;
     if constexpr (Of::may_be_plain) {
         if (place.top != left_in_words && place.top != any_top && range.high_x - range.low_x <= plain_binades) {
             if (warp == 0) {
-                const double sum = plain_sum_of<small_warps>(plain[lane % small_warps]);
+                const double sum = plain_sum_of<Warps>(plain[lane % Warps]);
                 if (alone && finish.finalize == Finalize::sum) {
                     if (lane == 0) store_sum(finish.out, finish.output, sum, 0);
                 } else {
@@ -337,7 +344,7 @@ __global__ void __launch_bounds__(small_threads,
     Word own[Shape::count] = {};
     if (place.top == left_in_words) {
         Word* const total = reinterpret_cast<Word*>(memory[0].copy); // the tiles' copies, which nobody reads any more
-        leave_words<T, Map>(input, memory, at, alone ? total : slots + std::uint64_t{blockIdx.x} * Shape::words);
+        leave_words<T, Map, Warps>(input, memory, at, alone ? total : slots + std::uint64_t{blockIdx.x} * Shape::words);
         if (alone) {
             if (threadIdx.x == Shape::counters + acc::exact::elements) total[threadIdx.x] = static_cast<Word>(input.n);
             __syncthreads();
@@ -358,7 +365,7 @@ __global__ void __launch_bounds__(small_threads,
     Word sum = 0;
     if (threadIdx.x < Shape::count) {
 #pragma unroll
-        for (int w = 0; w < small_warps; ++w)
+        for (int w = 0; w < Warps; ++w)
             sum += sums[w][threadIdx.x];
         if (!alone) parts.sum(threadIdx.x, blockIdx.x) = sum;
     }
@@ -366,7 +373,7 @@ __global__ void __launch_bounds__(small_threads,
         if (warp == 0) round_sums_of_warp<Shape>(sum, place.top == any_top ? 0 : place.top, input.n, finish);
         return;
     }
-    if (threadIdx.x == small_threads - 1) parts.top(blockIdx.x) = place.top;
+    if (threadIdx.x == Warps * warp_size - 1) parts.top(blockIdx.x) = place.top;
     // it may have been adding the elements while this one added their squares: the next one needs
     // both
     wait_for_previous_kernel();

@@ -25,7 +25,7 @@ enum class Engine : std::uint8_t {
 enum class Scope : std::uint8_t {
     thread, ///< a long column is cut into parts
     warp,   ///< or some of its threads; a large group is cut into work items, which all blocks share
-    block,  ///< by `exact` a flat input of at most 16 KiB, else a column
+    block,  ///< by `exact` a flat input of at most 16 KiB, of sums of elements 32, else a column
     grid,   ///< all blocks; on the CPU all threads
     tiles,  ///< all blocks, which are few and take one tile a warp: a short flat input
     list,   ///< all blocks share the tensors of a list

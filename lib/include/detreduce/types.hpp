@@ -139,7 +139,7 @@ enum class Isa : std::uint8_t { automatic, baseline, avx2, avx512, neon };
 struct Launch {
     Schedule schedule = Schedule::automatic;
     std::uint32_t grid = 0;    ///< CUDA blocks, at most: 1 … 2^31 − 1
-    std::uint32_t block = 0;   ///< CUDA threads a block: 128 or 256
+    std::uint32_t block = 0;   ///< CUDA threads a block: 128, 256 or what a plan says
     std::uint32_t threads = 0; ///< CPU threads, at most: 1 … 1024; 0 = the library's choice
     Isa isa = Isa::automatic;
 };
