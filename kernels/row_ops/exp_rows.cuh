@@ -229,7 +229,8 @@ struct ShortExpRow {
                          blocks = whole ? whole_blocks : half_blocks;
     static constexpr bool repeats = false, of_cluster = Op != RowOp::logsumexp;
     /// The element at the target is read again. Cross entropy of f32 rows of 1024 takes .84 of the
-    /// time where the row is in L1 then, its gradient, of 16 bits and f64, .85 to 1 (f32: up to 1.1).
+    /// time where the row is in L1 then, its gradient, of 16 bits and f64, .85 to 1 (f32: up to
+    /// 1.1).
     static constexpr bool reads_target =
         Op == RowOp::logsumexp || (Op == RowOp::cross_entropy_gradient && !fp::is_f32<T>);
 
