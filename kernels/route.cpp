@@ -56,13 +56,12 @@ Scope exact_flat_scope(const Request& r, const Route& route) {
     const Launch& asked = route.launch;
     std::uint32_t alone = exact_alone_threads(r, asked);
     if (route.bytes && alone > exact_small_threads) alone = 0; // kernels of bytes have no such blocks
-    const bool one = alone != 0;
-    const bool takes =
-        !route.computed && !r.state && asked.grid == 0 &&
-        (asked.block == 0 || asked.block == (one ? alone : exact_small_threads)) &&
-        (asked.schedule == Schedule::automatic || asked.schedule == (one ? Schedule::last_block : Schedule::two_pass));
-    if (!takes || (!one && exact_small_blocks(r) <= 1)) return Scope::grid;
-    return one ? Scope::block : Scope::tiles;
+    const bool takes = !route.computed && !r.state && asked.grid == 0 &&
+                       (asked.block == 0 || asked.block == (alone != 0 ? alone : exact_small_threads)) &&
+                       (asked.schedule == Schedule::automatic ||
+                        asked.schedule == (alone != 0 ? Schedule::last_block : Schedule::two_pass));
+    if (!takes || (alone == 0 && exact_small_blocks(r) <= 1)) return Scope::grid;
+    return alone != 0 ? Scope::block : Scope::tiles;
 }
 
 Scope scope_of(const Request& r, const Route& route) {
@@ -88,7 +87,7 @@ Scope scope_of(const Request& r, const Route& route) {
 
 /// What a caller can choose of a launch.
 struct Offer {
-    std::uint32_t minimum_block, most_block, block; ///< of 128 and 256; and the library's choice
+    std::uint32_t minimum_block, most_block, block; ///< of 128, 256 and 512; and the library's choice
     bool last_block, cooperative;
     Schedule schedule;              ///< the library's choice
     const char *blocks, *schedules; ///< what is said about them
@@ -123,7 +122,8 @@ Offer offer_of(const Request& r, const Route& route) {
         Offer offer =
             only(route.scope == Scope::block ? exact_alone_threads(r, route.launch) : exact_block_threads,
                  "allowed for exact is 128; without a grid also 256, of up to 16 KiB by last_block and of more, up "
-                 "to 16 MiB, by two_pass; or 0 for the library's choice",
+                 "to 16 MiB, by two_pass, and 512, for sums and means of more than 16 KiB, up to 32, by last_block; "
+                 "or 0 for the library's choice",
                  "exact has no levels to keep apart; allowed are two_pass and last_block");
         offer.last_block = true;
         offer.schedule = Schedule::last_block;
@@ -237,7 +237,7 @@ Status unique_workspace_bytes(DType dtype, std::uint64_t n, std::size_t& bytes) 
 Status prepare(Request& request, Route& route) noexcept {
     if (has_8_bits(request.dtype)) {
         Request wide = detail::PlanParts::in_f16(request);
-        route.bytes = true; // perhaps
+        route.bytes = true; // as far as scope_of() need know
         const Status bad = prepare(wide, route);
         request.device = wide.device;
         route.bytes = bad.ok() && reduces_bytes(request, route);

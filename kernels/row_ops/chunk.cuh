@@ -177,7 +177,8 @@ struct Chunk {
         return i / chunk * warp_size + i % chunk % lanes / K;
     }
     /// Of the `m` elements of the tile at p. In the place of what is not there is `identity`. Kept:
-    /// they stay in L1 and L2; else they are the first to leave these.
+    /// the elements stay in L1 and L2, as rows that are not Aligned always do. Else they do not
+    /// stay in L1, and are the first to leave L2.
     template <bool Kept = false>
     __device__ __forceinline__ void load(const T* p, int m, T identity) {
         const T* const own = p + first();

@@ -172,7 +172,8 @@ struct ExpRow {
         return team_state_by_loops<T, K>(maximum, s);
     }
     __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
-        chunk.template load<true>(x + tile * tile_items, items(tile), lowest); // some of it is read again
+        // a long row, or its target, is read again
+        chunk.template load<true>(x + tile * tile_items, items(tile), lowest);
     }
     /// Of the row, whose tiles have the states that f(tile) gives to the first thread: to all
     /// threads.

@@ -228,11 +228,10 @@ struct ShortExpRow {
                          half_blocks = keeps_terms ? policy::half_term_row_blocks : policy::half_exp_row_blocks,
                          blocks = whole ? whole_blocks : half_blocks;
     static constexpr bool repeats = false, of_cluster = Op != RowOp::logsumexp;
-    /// The element at the target is read again. Cross entropy of f32 rows of 1024 takes .84 of the
-    /// time where the row is in L1 then, its gradient, of 16 bits and f64, .85 to 1 (f32: up to
-    /// 1.1).
-    static constexpr bool reads_target =
-        Op == RowOp::logsumexp || (Op == RowOp::cross_entropy_gradient && !fp::is_f32<T>);
+    /// Does the row stay in L1, where its element at the target is read again? Cross entropy of f32
+    /// rows of 1024 takes .84 of the time so. Its gradient takes .85 to 1 (16 bits, f64), but f32 1
+    /// to 1.1.
+    static constexpr bool keeps_row = Op == RowOp::logsumexp || (Op == RowOp::cross_entropy_gradient && !fp::is_f32<T>);
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         using V = fp::Arithmetic<T>;
@@ -250,7 +249,7 @@ struct ShortExpRow {
         ChunkOf chunk;
         V lane[K];
         Terms<V, ChunkOf::rows, K, Sharing> term(reinterpret_cast<char*>(&shared) + teams.bytes);
-        chunk.template load<reads_target>(block.x + first, m, Row::lowest);
+        chunk.template load<keeps_row>(block.x + first, m, Row::lowest);
         // (logsumexp and cross entropy wait for instructions, not for loads.)
         if (of_cluster) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         // What the target says is loaded beside the row.

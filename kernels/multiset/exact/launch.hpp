@@ -57,6 +57,8 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
 /// often 16 bytes of each input. For each op's sum, and for each of the two of mean and variance, a
 /// block leaves at most so many words, and the words of a state.
 inline constexpr std::uint32_t exact_small_threads = policy::exact_small.threads;
+/// Threads of a block that has twice as much alone: a sum or mean of elements.
+inline constexpr std::uint32_t exact_double_block = 2 * exact_small_threads;
 inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_small_part_words = 9;
 
 /// Elements of a block.
@@ -68,17 +70,16 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     const std::uint64_t blocks = spec::tiles(r.n, exact_small_elements(r));
     return r.shape == Shape::flat && blocks <= policy::most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
 }
-/// Threads of one block that takes all of it, or 0. Sums of elements have one of twice as many
-/// threads, too, unless the caller asks for something else.
+/// Threads of one block that takes all of the input; 0 if there is no such block, or the caller
+/// asks for another launch.
 [[nodiscard]] inline std::uint32_t exact_alone_threads(const Request& r, const Launch& asked) {
     const OpInfo& op = info(r.op);
     if (op.kind == Kind::moments) return 0;
     const std::uint32_t blocks = exact_small_blocks(r);
     if (blocks == 1) return exact_small_threads;
-    constexpr std::uint32_t threads = 2 * exact_small_threads;
     const bool of_elements = op.kind == Kind::sum && op.transform == Transform::element,
-               may = (asked.block == 0 || asked.block == threads) && asked.schedule != Schedule::two_pass;
-    return blocks == 2 && of_elements && may ? threads : 0;
+               may = (asked.block == 0 || asked.block == exact_double_block) && asked.schedule != Schedule::two_pass;
+    return blocks == 2 && of_elements && may ? exact_double_block : 0;
 }
 [[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
     const int sums = info(r.op).kind == Kind::moments ? 2 : 1;

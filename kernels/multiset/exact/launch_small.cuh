@@ -45,7 +45,8 @@ struct SmallLaunch : Run {
         return transforms::with_term(info(request().op).transform, [&]<class Map>(Map) -> Status {
             const auto finish = exact::Finish::of(plan, out);
             if constexpr (std::is_same_v<Map, transforms::Element>) {
-                if (alone && blocks > 1) return add<Map, 2 * exact::small_warps>({}, finish);
+                if (alone && plan.launch().block == exact_double_block)
+                    return add<Map, exact_double_block / warp_size>({}, finish);
             }
             const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(place);
             const Status added = add<Map>(parts, finish);

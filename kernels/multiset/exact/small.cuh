@@ -17,7 +17,6 @@
 namespace detreduce::cuda::exact {
 
 inline constexpr int small_threads = exact_small_threads, small_warps = small_threads / warp_size;
-static_assert(small_warps == 8); // small_top() has them as lanes
 
 /// In place of the exponent where a window ends: there are only zeros, whose sum is the same in
 /// any; the sum is in words.
@@ -278,6 +277,7 @@ __device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& 
 /// itself.
 template <int Warps>
 [[nodiscard]] __device__ __forceinline__ SmallRange range_of_block(const SmallRange* ranges) {
+    static_assert(warp_size % Warps == 0); // the ranges are those of a warp's threads, some of them twice
     SmallRange r = ranges[threadIdx.x % Warps];
     r.low_x = warp_min(r.low_x);
     r.high_x = warp_max(r.high_x);

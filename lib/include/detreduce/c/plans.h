@@ -19,7 +19,7 @@ typedef struct detreduce_device {
 typedef struct detreduce_launch {
     detreduce_schedule schedule;
     uint32_t grid;    /* CUDA blocks, at most: 1 … 2^31 − 1 */
-    uint32_t block;   /* CUDA threads a block: 128 or 256 */
+    uint32_t block;   /* CUDA threads a block: 128, 256 or what a plan says */
     uint32_t threads; /* CPU threads: 1 … 1024 */
     detreduce_isa isa;
     uint32_t reserved[3]; /* 0 */
