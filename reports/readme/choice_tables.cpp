@@ -26,7 +26,7 @@ constexpr Situation situations[] = {
      "exact", ""},
     {"The numbers are on several GPUs or processes", "`mpi::all_reduce`, `nccl::all_reduce`",
      "`order`: any number of ranks; correctly rounded", "exact", ", one all-reduce"},
-    {"Short rows, or on a CPU terms of elements, in a fixed order: `exact` costs more", "`sum(x, Method::tree)`",
+    {"Short rows in a fixed order: `exact` costs more", "`sum(x, Method::tree)`",
      "`device`: the same on every CPU and GPU", "tree", ""},
     {"As above, and large terms cancel", "`sum(x, Method::compensated)`", "`device`; nearly always the nearest number",
      "compensated", ""},

@@ -124,6 +124,14 @@ struct RowSums {
     std::int32_t is_sum[rows]; ///< 0: another way has to be taken
 };
 
+/// What did for the last block of a sum by `exact`, which is tried first for the next.
+struct ExactPlace {
+    bool is_not_plain = false; ///< these are hardly a plain sum (RowSums), which is then not tried first
+    int top = 4, tier = 0;
+    int wait = 0, pause = 1; ///< blocks until the first way is tried, and after it will have failed
+    static constexpr int longest_pause = 64;
+};
+
 /// For elements of type T.
 template <class T>
 struct IsaFunctions {
@@ -169,8 +177,7 @@ struct IsaFunctions {
                       V* values);
 
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
-    /// `not_plain`: they are hardly a plain sum (below), which is tried last.
-    void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words, bool not_plain);
+    void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words, ExactPlace& place);
 
     /// Sums of `count` rows of m elements, which begin `pitch` apart. Of f64 there are none.
     void (*plain_sums_of_rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, RowSums& out);
@@ -186,7 +193,8 @@ struct IsaFunctions {
     int (*top_of_columns)(const T* x, std::uint64_t stride, std::uint32_t m, std::uint32_t columns);
 
     /// Adds the terms of n elements to acc::exact::product_states states.
-    void (*exact_terms)(Transform transform, const T* x, const T* y, std::uint64_t n, acc::exact::Word* states);
+    void (*exact_terms)(Transform transform, const T* x, const T* y, std::uint64_t n, acc::exact::Word* states,
+                        ExactPlace& place);
 
     /// The largest of the keys of n ≥ 1 elements, not settled: by one map, or by two at once.
     void (*largest_key)(const KeyMap* map, const T* x, std::uint64_t n, typename KeyMap::Key* largest);

@@ -140,7 +140,8 @@ void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n,
                 if (store_sum(again, 0, needed, n, to)) continue;
             }
             Found found{};
-            own.exact(row, n, found.words, true);
+            ExactPlace place{.is_not_plain = true};
+            own.exact(row, n, found.words, place);
             store(found, n, to);
         }
     }

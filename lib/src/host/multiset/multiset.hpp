@@ -52,7 +52,8 @@ struct ExactOp {
 struct SumOfElements : ExactOp<ElementSums> {
     template <class T>
     void add(Found& sums, const Arrays<T>& part, std::uint64_t) const {
-        isa.of<T>().exact(part.x, part.n, sums.words, false);
+        ExactPlace place;
+        isa.of<T>().exact(part.x, part.n, sums.words, place);
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
     /// The results of groups that need no state, or few of which do; false if they are not such.
@@ -91,7 +92,8 @@ struct SumOfElements : ExactOp<ElementSums> {
 struct SumOfTerms : ExactOp<TermSums> {
     template <class T>
     void add(Found& sums, const Arrays<T>& part, std::uint64_t) const {
-        isa.of<T>().exact_terms(op.transform, part.x, part.y, part.n, sums.words);
+        ExactPlace place;
+        isa.of<T>().exact_terms(op.transform, part.x, part.y, part.n, sums.words, place);
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
     void save(const Found& sums, acc::exact::Word* to) const { save_products(sums.words, to); }
@@ -104,10 +106,12 @@ struct MomentsOp : ExactOp<PowerSums> {
     template <class T>
     void add(Found& sums, const Arrays<T>& part, std::uint64_t) const {
         constexpr std::uint64_t block = (std::uint64_t{1} << 17) / sizeof(T);
+        ExactPlace place, of_squares;
         for (std::uint64_t i = 0; i < part.n; i += block) {
             const Arrays<T> cached = part.part(i, block);
-            isa.of<T>().exact(cached.x, cached.n, sums.words, false);
-            isa.of<T>().exact_terms(Transform::square, cached.x, nullptr, cached.n, sums.words + acc::exact::words);
+            isa.of<T>().exact(cached.x, cached.n, sums.words, place);
+            isa.of<T>().exact_terms(Transform::square, cached.x, nullptr, cached.n, sums.words + acc::exact::words,
+                                    of_squares);
         }
     }
     void store(const Found& sums, std::uint64_t n, void* out) const;
