@@ -124,7 +124,7 @@ struct RowSums {
     std::int32_t is_sum[rows]; ///< 0: another way has to be taken
 };
 
-/// What did for the last block of a sum by `exact`, which is tried first for the next.
+/// How the last block of a sum by `exact` was added. The next one is tried in the same way first.
 struct ExactPlace {
     bool is_not_plain = false; ///< these are hardly a plain sum (RowSums), which is then not tried first
     int top = 4, tier = 0;
