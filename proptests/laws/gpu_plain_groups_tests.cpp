@@ -1,7 +1,8 @@
-// Rows and segments of many bytes by `exact` on a GPU are first added up as two doubles, as far as
-// nothing is rounded (kernels/multiset/exact/plain.cuh). Here some of them are that, some just are
-// not, and some never are, in every order. The CPU gives the bits.
+// Rows and segments of many bytes by `exact` on a GPU are first added up as one or two doubles, as
+// far as nothing is rounded (kernels/multiset/exact/plain_rows.cuh and plain.cuh). Here some of them
+// are that, some just are not, and some never are, in every order. The CPU gives the bits.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <support/bits.hpp>
@@ -136,13 +137,18 @@ void check(Request r, const std::vector<T>& x, const std::vector<std::uint64_t>&
 
 } // namespace
 
-TEMPLATE_TEST_CASE("plain groups: rows of every kind", "[gpu][exact][groups]", float16, bfloat16, float) {
-    for (const std::size_t n : {1, 63, 65, 100, 512, 1000, 1025, 4096, 30000, 70001}) {
+TEMPLATE_TEST_CASE("plain groups: rows of every kind", "[gpu][exact][groups]", float16, bfloat16, float, double) {
+    for (const std::size_t n : {1, 8, 32, 63, 65, 100, 128, 256, 512, 1000, 1024, 1025, 2304, 4096, 30000, 70001}) {
         const std::size_t groups = groups_of<TestType>(n);
         const auto x = rows_of<TestType>(n, n, groups);
         const Request r{.shape = Shape::rows, .n = n, .groups = groups};
         const std::size_t bytes_of_row = n * sizeof(TestType);
-        const bool takes = bytes_of_row >= (sizeof(TestType) == 2 ? 2048 : 256) && bytes_of_row <= 131072;
+        const bool as_loaded = std::has_single_bit(bytes_of_row) && bytes_of_row >= 64 && bytes_of_row <= 4096;
+        const bool by_warps =
+            sizeof(TestType) > 2 && bytes_of_row % 512 == 0 && bytes_of_row > 2048 && bytes_of_row <= 131072;
+        const bool as_groups =
+            bytes_of_row >= (sizeof(TestType) == 2 ? 2048 : 256) && bytes_of_row <= 131072 && sizeof(TestType) < 8;
+        const bool takes = as_loaded || by_warps || as_groups;
         const Plan plan = make_plan(
             {.method = Method::exact, .dtype = dtype_of<TestType>, .shape = Shape::rows, .n = n, .groups = groups});
         REQUIRE((plan.workspace_bytes() > 0) == (takes || n > 65536));
@@ -156,6 +162,14 @@ TEMPLATE_TEST_CASE("plain groups: rows of every kind", "[gpu][exact][groups]", f
             check<double>(of_op, x, {}, 0);
             check<float>(of_op, x, {}, 0);
         }
+    }
+}
+
+TEMPLATE_TEST_CASE("plain groups: rows as memory has them", "[gpu][exact][groups][sanitizer]", bfloat16, float,
+                   double) {
+    for (const std::size_t n : {32, 512, 4096}) {
+        const std::size_t groups = groups_of<TestType>(n);
+        check<TestType>({.shape = Shape::rows, .n = n, .groups = groups}, rows_of<TestType>(n, n, groups), {}, 0);
     }
 }
 

@@ -16,19 +16,24 @@ Request on_gpu(Request r, unsigned draw) {
     return r;
 }
 
+/// What the plan of a request gives on a GPU.
 template <class T>
-Words words_on_gpu(const Request& asked, const Share<T>& share, unsigned draw) {
-    const Request cpu_request = plan_of_states(asked, share).request();
-    const Request r = on_gpu(cpu_request, draw);
+Bytes bytes_on_gpu(const Request& r, const Share<T>& share, unsigned draw) {
     const Plan plan = make_plan(r);
     throw_if_error(plan.status());
-    Words words(plan.groups() * plan.state_words());
-    const OnRank<T> rank(share, words.size() * sizeof words[0], draw % 8);
+    const std::size_t bytes =
+        r.state ? plan.groups() * plan.state_words() * sizeof(std::int64_t) : plan.results() * plan.result_bytes();
+    const OnRank<T> rank(share, bytes, draw % 8);
     const DeviceBuffer workspace(plan.workspace_bytes());
     workspace.fill(0xff, plan.workspace_bytes());
     throw_if_error(run(plan, rank.inputs(r), rank.out.data(), workspace.data()));
-    const Bytes bytes = rank.results(words.size() * sizeof words[0]);
     RC_ASSERT(workspace.guards_intact());
+    return rank.results(bytes);
+}
+template <class T>
+Words words_on_gpu(const Request& asked, const Share<T>& share, unsigned draw) {
+    const Bytes bytes = bytes_on_gpu(on_gpu(plan_of_states(asked, share).request(), draw), share, draw);
+    Words words(bytes.size() / sizeof(std::int64_t));
     if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
     return words;
 }
@@ -134,8 +139,8 @@ std::vector<T> far_apart(std::size_t n, std::uint64_t seed) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("states on the GPU of numbers far apart: the words of the CPU", "[gpu][ranks][exact][sanitizer]",
-                   float16, bfloat16, float, double) {
+TEMPLATE_TEST_CASE("states on the GPU of numbers far apart: the words of the CPU, and its results",
+                   "[gpu][ranks][exact][sanitizer]", float16, bfloat16, float, double) {
     property("words", [](std::uint64_t) {
         const auto word = *rc::gen::arbitrary<std::uint64_t>();
         constexpr Op ops[] = {Op::sum, Op::asum, Op::sumsq, Op::dot, Op::sumdiffsq, Op::mae, Op::variance};
@@ -158,7 +163,14 @@ TEMPLATE_TEST_CASE("states on the GPU of numbers far apart: the words of the CPU
             r.each = word % 2 == 0;
         }
         RC_LOG(described(r, share));
-        RC_ASSERT(words_on_gpu(r, share, static_cast<unsigned>(word % 1000)) == states_of(r, share));
+        const auto draw = static_cast<unsigned>(word % 1000);
+        const Words states = states_of(r, share);
+        RC_ASSERT(words_on_gpu(r, share, draw) == states);
+        Bytes expected = finished(plan_of_states(r, share), states);
+        expected.resize(expected.size() - 8);
+        Request of_results = on_gpu(share.request(r), draw);
+        of_results.state = false;
+        RC_ASSERT(bytes_on_gpu(of_results, share, draw) == expected);
     });
 }
 

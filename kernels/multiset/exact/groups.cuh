@@ -85,20 +85,14 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     const std::uint32_t warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     WarpMemory<Input>& own = memory[warp];
     warp_clear(own.words, Input::states * acc::exact::words);
-    const std::uint64_t step = std::uint64_t{gridDim.x} * block_warps * work.batch;
     using Window = typename BinsOf::Window;
     __shared__ Window windows[block_warps]; // from batch to batch: registers are short where functions are called
     if (lane == 0) windows[warp] = BinsOf(nullptr).window();
     sync_warp();
-    for (std::uint64_t base = (std::uint64_t{blockIdx.x} * block_warps + warp) * work.batch; base < work.groups.count;
-         base += step) {
+    /// Of the batch that begins with group `base` those groups that have a bit.
+    const auto reduce_batch = [&](std::uint64_t base, std::uint32_t wanted) {
         Span span{0, 0, true};
-        bool mine = lane < work.batch && base + lane < work.groups.count;
-        if constexpr (Rest) {
-            const std::uint32_t left = work.left[base >> work.batch_log];
-            if (left == 0) continue;
-            mine = mine && (left >> lane & 1) != 0;
-        }
+        bool mine = lane < work.batch && base + lane < work.groups.count && (wanted >> lane & 1) != 0;
         if (mine) span = span_of(work.groups, base + lane);
         std::uint32_t large = votes_of_warp(span.n > work.table.length);
         for (; large != 0; large &= large - 1) {
@@ -141,6 +135,23 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
             if (of_one.n > work.table.length) of_one = {0, 0, false};
             reduce_by_words<Input>(input, own, of_one, finish.moved(one));
         }
+    };
+    const std::uint64_t batches = spec::tiles(work.groups.count, std::uint64_t{work.batch}),
+                        warps = std::uint64_t{gridDim.x} * block_warps,
+                        number = std::uint64_t{blockIdx.x} * block_warps + warp;
+    if constexpr (Rest) { // as a rule nothing remains of so many batches, whose bits are loaded at once
+        const auto at_once =
+            static_cast<std::uint32_t>(max(min(batches / (4 * warps), std::uint64_t{warp_size}), std::uint64_t{1}));
+        for (std::uint64_t first = number * at_once; first < batches; first += warps * at_once) {
+            const std::uint32_t left = lane < at_once && first + lane < batches ? work.left[first + lane] : 0;
+            for (std::uint32_t some = votes_of_warp(left != 0); some != 0; some &= some - 1) {
+                const int i = __ffs(static_cast<int>(some)) - 1;
+                reduce_batch((first + i) << work.batch_log, shuffle_from(left, i));
+            }
+        }
+    } else {
+        for (std::uint64_t i = number; i < batches; i += warps)
+            reduce_batch(i * work.batch, ~0u);
     }
 }
 

@@ -35,7 +35,7 @@ struct ExactLaunch : Run {
             return launch_kernel(LaunchKind::plain, add, 1, exact::block_threads, 0, stream, input,
                                  static_cast<exact::Word*>(nullptr), exact::Between{}, finish);
         }
-        const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident};
+        const exact::Between between{last_block ? arrived : nullptr, arrived + 1, resident, !finish.state};
         const Status zeroed = clear(state, (words + 1) * sizeof *state, stream);
         if (!zeroed.ok()) return zeroed;
         const Status added = launch_kernel(after_previous(device(), add), add, blocks, exact::block_threads, 0, stream,

@@ -102,19 +102,30 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(policy::exact_batch_bytes / (exact_group_bytes(r) + 1), 1, 32));
 }
-/// Batches of rows or segments that plain.cuh looks at first: for each of them there is a word in
-/// the workspace, behind the rest.
-[[nodiscard]] inline std::uint64_t exact_plain_batches(const Request& r) {
-    if (r.dtype == DType::f64 || has_8_bits(r.dtype) || r.state) return 0;
+/// Groups of which doubles may hold the sums, and their results are doubles rounded once.
+[[nodiscard]] inline bool exact_may_be_plain(const Request& r) {
     const OpInfo& op = info(r.op);
-    if (op.transform != Transform::element && op.transform != Transform::magnitude) return 0;
-    if (op.kind == Kind::moments || (op.finalize == Finalize::mean && r.output == DType::f64)) return 0;
+    const bool of_elements = op.transform == Transform::element || op.transform == Transform::magnitude;
+    return of_elements && op.kind != Kind::moments && !has_8_bits(r.dtype) && !r.state &&
+           (op.finalize != Finalize::mean || r.output != DType::f64) &&
+           r.groups * exact_group_bytes(r) >= policy::plain_bytes;
+}
+/// Those that plain.cuh looks at first.
+[[nodiscard]] inline bool exact_takes_plain(const Request& r) {
     const bool of_16_bits = size_of(r.dtype) == 2;
-    if (of_16_bits && r.shape == Shape::segments) return 0;
     const std::uint64_t bytes = exact_group_bytes(r);
-    const bool fits = bytes >= (of_16_bits ? policy::minimum_plain_group_of_16_bits : policy::minimum_plain_group) &&
-                      bytes <= policy::maximum_plain_group && r.groups * bytes >= policy::plain_bytes &&
-                      (r.shape != Shape::rows || r.n <= exact_item_elements(r));
+    return exact_may_be_plain(r) && r.dtype != DType::f64 && !(of_16_bits && r.shape == Shape::segments) &&
+           bytes >= (of_16_bits ? policy::minimum_plain_group_of_16_bits : policy::minimum_plain_group) &&
+           bytes <= policy::maximum_plain_group && (r.shape != Shape::rows || r.n <= exact_item_elements(r));
+}
+/// Those that plain_rows.cuh looks at first, where they are aligned.
+[[nodiscard]] inline bool exact_takes_plain_rows(const Request& r) {
+    return r.shape == Shape::rows && exact_may_be_plain(r) && detail::strides_of(r).group == r.n &&
+           policy::is_plain_row(exact_group_bytes(r), size_of(r.dtype) == 2) && r.n <= exact_item_elements(r);
+}
+/// Batches of these groups: for each there is a word in the workspace, behind the rest.
+[[nodiscard]] inline std::uint64_t exact_plain_batches(const Request& r) {
+    const bool fits = exact_takes_plain(r) || exact_takes_plain_rows(r);
     return fits ? spec::tiles(r.groups, std::bit_floor(exact_batch(r))) : 0;
 }
 struct ExactGroupWorkspace {

@@ -8,7 +8,7 @@
 #include "multiset/exact/groups.cuh"
 #include "multiset/exact/launch.hpp"
 #include "multiset/exact/list.cuh"
-#include "multiset/exact/plain.cuh"
+#include "multiset/exact/plain_rows.cuh"
 #include "multiset/exact/threads.cuh"
 #include "platform/launch_kernel.hpp"
 
@@ -44,9 +44,9 @@ struct ExactGroupLaunch {
                 exact::is_moments<typename Input::MapType> ? policy::exact_batches_of_moments : policy::exact_batches;
             work.batch = std::max(batch_of(plan, batches * resident, exact::block_warps), exact_batch(plan.request()));
             auto* kernel = exact::groups_kernel<Input>;
-            if constexpr (exact::may_be_plain<typename Input::Type, typename Input::MapType>) {
-                if (exact_plain_batches(plan.request()) > 0) {
-                    status = reduce_plain(run, finish, work);
+            if constexpr (Input::MapType::linear && Input::MapType::inputs == 1) {
+                if (auto* const plain = plain_kernel(plan.request()); plain != nullptr) {
+                    status = reduce_plain(plain, run, finish, work);
                     if (!status.ok()) return status;
                     kernel = exact::groups_kernel<Input, true>;
                 }
@@ -65,20 +65,34 @@ struct ExactGroupLaunch {
         return exact::launch_finish<Input::states>(large, finish, blocks, stream);
     }
 
-    /// Groups as two doubles, as far as that is possible; work.left says which remain.
-    [[nodiscard]] Status reduce_plain(const Run& run, const exact::Finish& finish, exact::GroupWork& work) const {
+    using PlainKernel = void(Input, exact::Finish, exact::GroupWork);
+    /// What sums groups up as doubles; null: nothing does.
+    [[nodiscard]] PlainKernel* plain_kernel(const Request& r) const {
+        using T = typename Input::Type;
+        if (exact_takes_plain_rows(r) && input.aligned) {
+            if (policy::is_short_plain_row(exact_group_bytes(r))) return exact::plain_rows_kernel<Input, false>;
+            if constexpr (!fp::has_16_bits<T>) return exact::plain_rows_kernel<Input, true>;
+        }
+        if constexpr (!fp::is_f64<T>) {
+            if (exact_takes_plain(r)) return exact::plain_groups_kernel<Input>;
+        }
+        return nullptr;
+    }
+    /// Groups as doubles, as far as that is possible; work.left says which remain.
+    [[nodiscard]] Status reduce_plain(PlainKernel* kernel, const Run& run, const exact::Finish& finish,
+                                      exact::GroupWork& work) const {
         constexpr std::uint32_t threads = policy::plain_groups.threads;
+        static_assert(threads == policy::plain_rows.threads);
         std::uint32_t resident = 0;
-        const Status status = count_resident(exact::plain_groups_kernel<Input>, threads, 0, device, resident);
+        const Status status = count_resident(kernel, threads, 0, device, resident);
         if (!status.ok()) return status;
         work.left = reinterpret_cast<std::uint32_t*>(static_cast<char*>(run.workspace) +
                                                      exact_group_workspace(run.request()).left);
         work.batch_log = std::bit_width(work.batch) - 1;
         work.batch = 1u << work.batch_log;
         const std::uint64_t useful = spec::tiles(run.plan.groups(), std::uint64_t{threads / warp_size} * work.batch);
-        return launch_kernel(LaunchKind::plain, exact::plain_groups_kernel<Input>,
-                             run.blocks(useful, policy::times_resident * resident), threads, 0, stream, input, finish,
-                             work);
+        return launch_kernel(LaunchKind::plain, kernel, run.blocks(useful, policy::times_resident * resident), threads,
+                             0, stream, input, finish, work);
     }
 
     /// Columns, with the workspace of PartLayout.

@@ -13,16 +13,17 @@ namespace detreduce::cuda::exact {
 /// double, and another for what TwoSum loses.
 template <class T, class Map>
 struct PlainSum {
-    static_assert(may_be_plain<T, Map>);
     static constexpr int parts = 1, per_load = Element<T>::per_vector;
     static constexpr std::uint64_t most_held = std::uint64_t{1} << 27; ///< elements of a group
 
     /// So many binades may the n elements of a group span. n additions lose at most
     /// 2^-53 · n · 2^high each, all of it multiples of 2^(low − precision + 1): together that is a
     /// double.
+    [[nodiscard]] static __device__ __forceinline__ int binades_of_two(std::uint32_t n) {
+        return 2 * fp::Format<double>::precision + 1 - fp::Format<T>::precision - 2 * log_above(n);
+    }
     [[nodiscard]] static __device__ __forceinline__ int binades(std::uint32_t n) {
-        const int most = 2 * fp::Format<double>::precision + 1 - fp::Format<T>::precision - 2 * log_above(n);
-        return together ? min(most, of_load) : most;
+        return together ? min(binades_of_two(n), of_load) : binades_of_two(n);
     }
     /// So many may the elements of a load span that are first added up to a double: 28 of f32, 43
     /// of bf16, and 40 of f16, which has no more. Of 16 bits nobody asks before.
@@ -46,7 +47,7 @@ struct PlainSum {
 #pragma unroll
         for (int i = 0; i < Loads; ++i)
             Element<T>::template look<false>(range, v[i]);
-        const bool as_loads = together || all_of_warp(settled().spans_at_most(of_load));
+        const bool as_loads = together || (of_load > 0 && all_of_warp(settled().spans_at_most(of_load)));
 #pragma unroll
         for (int i = 0; i < Loads; ++i) {
             const uint4 here = kept(v[i]);
@@ -61,9 +62,7 @@ struct PlainSum {
         }
     }
     [[nodiscard]] static __device__ __forceinline__ uint4 kept(const uint4& v) {
-        if constexpr (Map::transform != Transform::magnitude) return v;
-        constexpr std::uint32_t keep = sizeof(T) == 2 ? 0x7fff7fffu : 0x7fffffffu;
-        return {v.x & keep, v.y & keep, v.z & keep, v.w & keep};
+        return seen<T, Map::transform == Transform::magnitude>(v);
     }
     [[nodiscard]] __device__ __forceinline__ PlainSum settled() const {
         PlainSum all = *this;
@@ -92,7 +91,11 @@ struct PlainSum {
     }
     [[nodiscard]] __device__ __forceinline__ bool spans_at_most(int most) const {
         const Exponents e = exponents_between<T>(range.largest, range.smallest_less_one);
-        return e.finite() && e.high - e.low <= most;
+        return sums_are_finite(e) && e.high - e.low <= most;
+    }
+    /// Of most_held such elements.
+    [[nodiscard]] static __device__ __forceinline__ bool sums_are_finite(const Exponents& e) {
+        return e.finite() && (!fp::is_f64<T> || e.high < fp::Format<double>::max_exponent - 27);
     }
     /// Writes what `to` makes of the sum of n elements; false if that is not known: of zeros alone
     /// it may be −0.

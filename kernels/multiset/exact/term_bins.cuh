@@ -179,7 +179,7 @@ template <class Input>
 
 template <class T, class Map, int V>
 inline constexpr int
-    blocks_at_once<Terms<T, Map, V>> = (Map::inputs == 2 ? policy::exact_of_two_inputs : policy::exact).blocks;
+    blocks_at_once<Terms<T, Map, V>> = (Map::parts > 1 ? policy::exact_of_differences : policy::exact).blocks;
 
 /// What of a product of two elements of T, or of one alone, may be other than zero: so many bits.
 template <class T, class Map>
@@ -237,7 +237,7 @@ __device__ __forceinline__ Exponents exponents_of(const Range& mine) {
     return exponents_between<T>(warp_max(mine.largest), warp_min(mine.smallest_less_one));
 }
 
-/// Bins of tiles of 16 bits that the first window does not hold.
+/// Bins of tiles that the first window does not hold.
 using WideWindow = spec::ExactWindow<double, 7, 6>;
 
 /// Where bins stand.

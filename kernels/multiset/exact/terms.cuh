@@ -21,13 +21,26 @@ struct WarpMemory<Terms<T, Map, V>> {
 /// block has 48 KiB of shared memory.
 template <class Input>
 struct ApartOf {
-    using LimbsOf = Limbs<(Input::states > 2 ? 2 : Input::states > 1 ? 4 : 8)>;
+    using T = typename Input::Type;
+    static constexpr bool by_columns = !fp::is_f64<T> && Input::states == 1;
+    using LimbsOf = std::conditional_t<by_columns, TermColumns<fp::has_16_bits<T> ? 22 : 48>,
+                                       Limbs<(Input::states > 3   ? 2
+                                              : Input::states > 2 ? 3
+                                                                  : 4)>>;
     LimbsOf of[Input::states];
     int pending[Input::states]; ///< numbers that a thread has added at most; below 0: the limbs have not been used
+    int wide_misses;            ///< tiles that add_wide() did not hold
 
     __device__ __forceinline__ void start() {
         for (int& p : pending)
             p = -1;
+        wide_misses = 0;
+        sync_warp();
+    }
+    __device__ __forceinline__ void count_wide_miss() {
+        const int now = wide_misses + 1;
+        sync_warp();
+        wide_misses = now;
         sync_warp();
     }
     /// Makes room for n more numbers of each thread in limbs number s.
@@ -51,8 +64,8 @@ struct FlatMemory<Terms<T, Map, V>> : WarpMemory<Terms<T, Map, V>> {
     ApartOf<Terms<T, Map, V>> apart;
 };
 
-/// A warp's way through the input.
-template <class T, class Map, int V = short_tile>
+/// A warp's way through the input, which it has alone if `Flat`.
+template <class T, class Map, int V = short_tile, bool Flat = false>
 struct TermWalk {
     using Input = Terms<T, Map, V>;
     using Mine = typename Input::Mine;
@@ -60,7 +73,8 @@ struct TermWalk {
     const Input& input;
     WarpMemory<Input>& own;
     std::uint64_t at, warps;
-    ApartOf<Input>* apart = nullptr;
+    ApartOf<Input>* apart = nullptr; ///< if Flat, as the next
+    bool result_only = false;        ///< see Between
     static constexpr bool counts_minus_zeros =
         Map::transform == Transform::product || Map::transform == Transform::element;
     bool only_minus_zeros = true; ///< perhaps, so far
@@ -132,23 +146,40 @@ struct TermWalk {
             }
         }
     }
-    /// The same to limbs from number `first` on, a term after the other.
+    /// The same to limbs from number `first` on, a term after the other, or nothing but what is
+    /// counted: NaN, infinities, and −0 if `counts_zeros`.
     template <class Apart>
-    static __device__ __noinline__ void scatter(const uint4* x, const uint4* y, Word* words, Apart* apart, int first) {
+    static __device__ __noinline__ void scatter(const uint4* x, const uint4* y, Word* words, Apart& apart, int first,
+                                                bool count_only, bool counts_zeros) {
         constexpr bool is_short = !fp::is_f64<T>;
         Counts counts;
 #pragma unroll 1
         for (int k = 0; k < Map::parts; ++k) {
 #pragma unroll 1
-            for (int s = 0; s < Input::states; ++s)
-                apart->reserve(first + s, Input::has_errors ? 2 * Input::each : Input::each,
-                               words + s * acc::exact::words);
-            each_term(x, y, k, [&](const acc::exact::ScaledProduct& p) {
-                auto& limbs = apart->of[first + p.state];
-                counts.take(p.value, infinity_of_f64);
-                limbs.template add<is_short>(fp::is_finite(p.value) ? p.value : 0.0);
-                if constexpr (Input::has_errors) limbs.add(p.error);
-            });
+            for (int s = 0; s < Input::states && !count_only; ++s)
+                apart.reserve(first + s, Input::has_errors ? 2 * Input::each : Input::each,
+                              words + s * acc::exact::words);
+            if constexpr (Apart::by_columns) {
+#pragma unroll 1
+                for (int i = threadIdx.x % warp_size; i < Input::vectors * warp_size; i += warp_size) {
+                    const uint4 of_x = x[i], of_y = y[i]; // or else they are loaded byte by byte
+                    each<double>(of_x, of_y, [&](double a, double b) {
+                        const transforms::Product<double> p = Map::part(k, a, b);
+                        const double term = Map::linear ? p.a : p.factor * (p.a * p.b);
+                        const bool finite = fp::is_finite(term);
+                        if (!finite || counts_zeros) counts.take(term, infinity_of_f64);
+                        if (finite && !count_only) apart.of[0].add(term);
+                    });
+                }
+            } else {
+                each_term(x, y, k, [&](const acc::exact::ScaledProduct& p) {
+                    counts.take(p.value, infinity_of_f64);
+                    if (count_only) return;
+                    auto& limbs = apart.of[first + p.state];
+                    limbs.template add<is_short>(fp::is_finite(p.value) ? p.value : 0.0);
+                    if constexpr (Input::has_errors) limbs.add(p.error);
+                });
+            }
         }
         count(counts, words);
     }
@@ -167,17 +198,20 @@ struct TermWalk {
         for (int i = 0; i < Input::vectors; ++i) {
             const uint4 a = x[i * warp_size + lane], b = y[i * warp_size + lane];
             look<BinsOf>(range_x, range_y, a, b);
-            each<double>(a, b, [&](double c, double d) { counts.minus_zeros += is_minus_zero(c, d); });
         }
         settle<BinsOf>(range_x, range_y);
-        BinsOf bins(words);
+        BinsOf bins(words + LongOf<Input::states>::counters);
         if (!bins.move(range_x, range_y)) return false;
 #pragma unroll 1
         for (int k = 0; k < BinsOf::parts; ++k) {
             bins.drain();
 #pragma unroll 1
-            for (int i = 0; i < Input::vectors; ++i)
-                add_part(bins, k, x[i * warp_size + lane], y[i * warp_size + lane]);
+            for (int i = 0; i < Input::vectors; ++i) {
+                const uint4 a = x[i * warp_size + lane], b = y[i * warp_size + lane];
+                add_part(bins, k, a, b);
+                if (k > 0) continue;
+                each<double>(a, b, [&](double c, double d) { counts.minus_zeros += is_minus_zero(c, d); });
+            }
         }
         bins.flush_all();
         count(counts, words);
@@ -187,14 +221,18 @@ struct TermWalk {
     /// `first`.
     template <class M>
     __device__ __forceinline__ void add_copied(int first) const {
-        using Walk = TermWalk<T, M, V>;
+        using Walk = TermWalk<T, M, V, Flat>;
         const uint4 *const x = own.copy[0], *const y = own.copy[WarpMemory<Input>::other];
         Word* const words = own.words + first * acc::exact::words;
-        if constexpr (fp::has_16_bits<T>) { // whose products span little, and nearly always fit
-            if (Walk::add_wide(x, y, words)) return;
+        const bool count_only = Flat && result_only && Counts::any_special(counters());
+        if constexpr (Flat || fp::has_16_bits<T>) { // elsewhere there is little of this, and code has its price
+            if (!count_only && (!Flat || apart->wide_misses <= policy::exact_misses)) {
+                if (Walk::add_wide(x, y, words)) return;
+                if (Flat) apart->count_wide_miss();
+            }
         }
-        if (apart != nullptr) {
-            Walk::scatter(x, y, words, apart, first);
+        if constexpr (Flat) {
+            Walk::scatter(x, y, words, *apart, first, count_only, only_minus_zeros);
         } else {
             Walk::add_far_apart(x, y, words);
         }
@@ -398,9 +436,9 @@ struct TermWalk {
 
 template <class T, class Map, int V>
 __device__ __forceinline__ void add_share(const Terms<T, Map, V>& input, FlatMemory<Terms<T, Map, V>>& own,
-                                          std::uint64_t first, std::uint64_t warps, const Between&) {
+                                          std::uint64_t first, std::uint64_t warps, const Between& between) {
     own.apart.start();
-    TermWalk<T, Map, V> walk{input, own, first, warps, &own.apart};
+    TermWalk<T, Map, V, true> walk{input, own, first, warps, &own.apart, between.result_only};
     typename Terms<T, Map, V>::FirstBins bins(walk.counters());
     walk.go(bins);
     bins.flush_all();

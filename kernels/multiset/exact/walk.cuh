@@ -246,6 +246,7 @@ struct Walk {
     Word* words;
     uint4* copy;         ///< room for a tile
     std::uint32_t* hint; ///< how many kinds of windows others found to be of no use; null: not known yet
+    bool result_only;    ///< see Between
     std::uint32_t slow_tiles = 0;
     static constexpr std::uint32_t infinity = (2u * fp::Format<T>::max_exponent + 1) << Element<T>::fraction_bits;
 
@@ -271,6 +272,7 @@ struct Walk {
                 fits = !special && sum.met_special;
                 if (!fits) break;
                 special = true;
+                if (result_only) break;
                 take_specials<T, V, Magnitude>(here, copy, nullptr);
                 current = Vectors<V>::copied(copy);
             }
@@ -320,6 +322,7 @@ struct Walk {
                     });
                 }
                 counts.add_to(words);
+                if (result_only && any_of_warp(range.largest >= infinity)) continue;
             }
 #pragma unroll
             for (int i = 0; i < V; ++i)
@@ -350,6 +353,8 @@ struct Between {
     std::uint32_t* arrived = nullptr;       ///< blocks that have added to the state; null: another kernel finishes
     std::uint32_t* hint = nullptr;          ///< see Walk
     std::uint32_t first_wave = 0xffffffffu; ///< blocks from this one on begin when others have ended, and read the hint
+    /// No state is wanted: with a NaN or an infinity no number matters any more.
+    bool result_only = false;
 };
 
 /// What a warp keeps in shared memory.
@@ -371,7 +376,7 @@ __device__ __forceinline__ void add_share(const Tiles<T, V, Magnitude>& tiles, W
         wait_for_previous_kernel(); // which has made the hint zero, long ago
         skip = *static_cast<volatile std::uint32_t*>(between.hint);
     }
-    Walk<T, Magnitude> walk{tiles, first, warps, own.words, own.copy, between.hint};
+    Walk<T, Magnitude> walk{tiles, first, warps, own.words, own.copy, between.hint, between.result_only};
     walk.through(typename WindowsOf<T>::type{}, skip);
     if constexpr (scatters<T>) walk.scatter_rest(own.scattered);
     walk.finish_rest(first);

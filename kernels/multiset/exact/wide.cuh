@@ -65,6 +65,11 @@ struct Counts {
             }
         }
     }
+    /// Are there NaN or infinities among those in these words?
+    [[nodiscard]] static __device__ __forceinline__ bool any_special(const Word* words) {
+        namespace at = acc::exact;
+        return (words[at::nan_count] | words[at::positive_infinities] | words[at::negative_infinities]) != 0;
+    }
     /// Of all threads, to the words of the warp.
     __device__ __forceinline__ void add_to(Word* words) const {
         using namespace acc::exact;
@@ -157,13 +162,21 @@ __device__ __noinline__ void add_wide_tile(const uint4* tile, Word* words) {
     add_by_windows<fp::Format<T>::precision>(each, warp_max(largest), infinity, Element<T>::double_shift, words);
 }
 
+/// Adds value · 2^exponent to the warp's words, as other threads do.
+__device__ __forceinline__ void deposit_with_others(Word* words, Word value, int exponent) {
+    const acc::exact::Deposit d = acc::exact::split(value, exponent);
+    for (int i = 0; i < 3; ++i) {
+        if (d.limb[i] != 0) atomic_add(words + d.first + i, d.limb[i]);
+    }
+}
+
 /// Every number on its own: what remains for numbers all over the range of double. 32-bit atomics
 /// to shared memory are one instruction, 64-bit ones a loop, so there are limbs of 20 bits in
 /// 32-bit words, in copies so that fewer threads want the same word, and they are emptied before
 /// they can overflow. A warp has them.
 template <int Copies>
 struct Limbs {
-    static constexpr int bits = 20, count = 2098 / bits + 4, stride = 113, threads = warp_size / Copies;
+    static constexpr int bits = 20, count = 2098 / bits + 4, stride = 113, threads = (warp_size + Copies - 1) / Copies;
     static constexpr int most = INT32_MAX / ((1 << bits) - 1) / threads; ///< numbers that a thread adds between drains
     static_assert(count <= stride && stride % 16 == 1);                  // copies of a limb lie in different banks
     std::int32_t limb[Copies][stride];
@@ -207,11 +220,7 @@ struct Limbs {
                 sum += limb[c][k];
                 limb[c][k] = 0;
             }
-            if (sum == 0) continue;
-            const acc::exact::Deposit d = acc::exact::split(sum, fp::Format<double>::min_exponent + bits * k);
-            for (int i = 0; i < 3; ++i) {
-                if (d.limb[i] != 0) atomic_add(words + d.first + i, d.limb[i]);
-            }
+            if (sum != 0) deposit_with_others(words, sum, fp::Format<double>::min_exponent + bits * k);
         }
         sync_warp();
     }
@@ -250,10 +259,53 @@ struct Columns {
             sum += other;
             other = 0;
         }
-        const acc::exact::Deposit d =
-            acc::exact::split(sum, exponents * k - fp::Format<bfloat16>::max_exponent - fraction_bits);
-        for (int i = 0; i < 3; ++i) {
-            if (d.limb[i] != 0) atomic_add(words + d.first + i, d.limb[i]);
+        deposit_with_others(words, sum, exponents * k - fp::Format<bfloat16>::max_exponent - fraction_bits);
+        sync_warp();
+    }
+};
+
+/// The same for terms of numbers that are no doubles, of at most Precision bits: a word for 32
+/// exponents, to which a thread adds without atomics; a term of more than 22 bits also to the next.
+template <int Precision>
+struct TermColumns {
+    static constexpr int exponents = 32;
+    static constexpr bool in_two = Precision > 22;
+    static constexpr int first = 725 / exponents, last = 1279 / exponents; ///< of exponents as doubles have them
+    static constexpr int count = last - first + (in_two ? 2 : 1), most = 1 << (in_two ? 14 : 9);
+    Word word[count][warp_size];
+
+    __device__ __forceinline__ void clear() {
+        for (auto& of_exponents : word)
+            of_exponents[threadIdx.x % warp_size] = 0;
+        sync_warp();
+    }
+    /// A finite term.
+    __device__ __forceinline__ void add(double x) {
+        const std::uint64_t bits = fp::to_bits(x), hidden = std::uint64_t{1} << 52;
+        const auto field = static_cast<std::uint32_t>(bits >> 52) & 0x7ffu, shift = field % exponents;
+        const std::uint64_t m = (field == 0 ? 0 : (bits & (hidden - 1)) | hidden) >> (53 - Precision);
+        const Word sign = static_cast<std::int64_t>(bits) >> 63;
+        const auto to = [&](std::uint32_t k, std::uint64_t value) {
+            word[k][threadIdx.x % warp_size] += (static_cast<Word>(value) ^ sign) - sign;
+        };
+        const std::uint32_t k = max(field / exponents, std::uint32_t{first}) - first;
+        to(k, in_two ? m << shift & 0xffffffffu : m << shift);
+        if constexpr (in_two) to(k + 1, m >> (32 - shift));
+    }
+    __device__ __noinline__ void drain(Word* words) {
+        const int k = threadIdx.x % warp_size;
+        sync_warp();
+        if (k < count) {
+            Word low = 0, high = 0;
+            for (int i = 0; i < warp_size; ++i) { // each thread in another bank
+                Word& other = word[k][(i + k) % warp_size];
+                low += other & 0xffffffff;
+                high += other >> 32;
+                other = 0;
+            }
+            const int unit = exponents * (k + first) - fp::Format<double>::max_exponent - (Precision - 1);
+            deposit_with_others(words, low, unit);
+            deposit_with_others(words, high, unit + 32);
         }
         sync_warp();
     }
@@ -263,6 +315,6 @@ struct Columns {
 template <class T>
 inline constexpr bool scatters = fp::is_f64<T> || std::is_same_v<T, bfloat16>;
 template <class T>
-using ScatteredOf = std::conditional_t<fp::is_f64<T>, Limbs<4>, Columns>;
+using ScatteredOf = std::conditional_t<fp::is_f64<T>, Limbs<8>, Columns>;
 
 } // namespace detreduce::cuda::exact
