@@ -109,7 +109,7 @@ using GroupWindow = spec::ExactWindow<double, group_bins, group_log_adds>;
 /// Sums of groups: what is in their bins, in units of GroupWindow's. That is not the sum where
 /// `unknown` is not 0: it takes more, or may be −0.
 struct GroupSums {
-    static constexpr std::uint32_t groups = 64;  ///< at most
+    static constexpr std::uint32_t groups = 256; ///< at most
     static constexpr std::uint32_t row = 1024;   ///< elements; longer rows do as well block by block
     static constexpr std::uint32_t most = 65536; ///< elements that surely fit an integer
     std::int64_t bin[GroupWindow::bins][groups];
@@ -118,8 +118,8 @@ struct GroupSums {
 
 /// Sums of rows by additions of doubles alone, where these round nothing.
 struct RowSums {
-    static constexpr std::uint32_t rows = GroupSums::groups; ///< at most
-    static constexpr std::uint32_t row = 4096;               ///< elements; longer rows are seldom such
+    static constexpr std::uint32_t rows = 64;  ///< at most
+    static constexpr std::uint32_t row = 4096; ///< elements; longer rows are seldom such
     double sum[rows];
     std::int32_t is_sum[rows]; ///< 0: another way has to be taken
 };

@@ -40,7 +40,8 @@ struct SumOfElements::Bins {
 };
 
 /// Rounds a sum that is no NaN, and stores it.
-inline void SumOfElements::store_finished(const acc::Finished& finished, void* out) const {
+__attribute__((always_inline)) inline void SumOfElements::store_finished(const acc::Finished& finished,
+                                                                         void* out) const {
     if (plan.output() == DType::f32) {
         *static_cast<float*>(out) = static_cast<float>(finished.odd);
     } else {
@@ -94,7 +95,7 @@ inline bool SumOfElements::store_sum(const GroupSums& sums, std::uint64_t i, int
 template <class T>
 void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count,
                                RowsBefore& before, char* out) const {
-    constexpr std::uint64_t at_once = GroupSums::groups;
+    constexpr std::uint64_t at_once = RowSums::rows;
     const std::size_t bytes = detail::group_bytes(plan);
     const IsaFunctions<T>& own = isa.of<T>();
     const auto m = static_cast<std::uint32_t>(n);
@@ -163,53 +164,54 @@ struct SumOfElements::Strip {
 template <class T>
 void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_t n, std::uint64_t columns,
                                   std::uint32_t threads, int& top, char* out) const {
-    constexpr std::uint64_t most = GroupSums::most;
+    constexpr std::uint64_t most = GroupSums::most, few = 64; ///< rows; columns with a top of their own
     const std::size_t bytes = detail::group_bytes(plan);
     const IsaFunctions<T>& own = isa.of<T>();
-    const auto width = static_cast<std::uint32_t>(columns);
-    const auto top_of = [&](std::uint64_t from, std::uint64_t count) {
-        return Bins::clamped(own.top_of_columns(x + from * stride, stride, static_cast<std::uint32_t>(count), width));
+    const auto top_of = [&](std::uint64_t first, std::uint64_t width, std::uint64_t from, std::uint64_t count) {
+        return Bins::clamped(own.top_of_columns(x + first + from * stride, stride, static_cast<std::uint32_t>(count),
+                                                static_cast<std::uint32_t>(width)));
     };
-    const auto sum = [&](std::uint64_t from, std::uint64_t count, GroupSums& sums) {
-        const T* const at = x + from * stride;
-        own.sums_of_columns(at, stride, static_cast<std::uint32_t>(count), width, top,
-                            from + count < n ? at + count * stride : x + columns, sums);
-    };
-    bool done[GroupSums::groups] = {}, all_done = false;
-    if (top == Bins::no_top) // that of the first rows, with room for the others
-        top = Bins::clamped(top_of(0, std::min<std::uint64_t>(n, 64)) + 2);
-    for (int attempt = 0; attempt < 2 && !all_done; ++attempt) {
-        if (attempt == 1) {
-            top = GroupWindow::lowest_top;
-            for (std::uint64_t i = 0; i < n; i += most)
-                top = std::max(top, top_of(i, std::min(n - i, most)));
-            top = Bins::clamped(top + 1); // and for the columns to come
-        }
-        all_done = true;
+    bool done[GroupSums::groups] = {};
+    // Those at `first` that are not done.
+    const auto attempt = [&](std::uint64_t first, std::uint64_t width, int tried) {
+        const auto sum = [&](std::uint64_t from, std::uint64_t count, GroupSums& sums) {
+            const T* const at = x + first + from * stride;
+            own.sums_of_columns(at, stride, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(width), tried,
+                                from + count < n ? at + count * stride : x + columns, sums);
+        };
         const auto store_all = [&](const auto& store_one) {
-            for (std::uint64_t c = 0; c < columns; ++c) {
-                done[c] = done[c] || store_one(c, out + c * bytes);
-                all_done = all_done && done[c];
-            }
+            for (std::uint64_t c = 0; c < width; ++c)
+                done[first + c] = done[first + c] || store_one(c, out + (first + c) * bytes);
         };
         if (n <= most) {
             GroupSums sums;
             sum(0, n, sums);
-            store_all([&](std::uint64_t c, void* to) { return store_sum(sums, c, top, n, to); });
-            continue;
+            return store_all([&](std::uint64_t c, void* to) { return store_sum(sums, c, tried, n, to); });
         }
         Strip::Found found;
         gather_runs(Strip{}, found, n, threads, [&](Strip::Found& part, std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t i = begin; i < end; i += most) {
                 GroupSums sums;
                 sum(i, std::min(end - i, most), sums);
-                for (std::uint64_t c = 0; c < columns; ++c)
+                for (std::uint64_t c = 0; c < width; ++c)
                     part.of[c].merge(Bins::of(sums, c));
             }
         });
-        store_all([&](std::uint64_t c, void* to) { return store_bins(found.of[c], top, n, to); });
+        store_all([&](std::uint64_t c, void* to) { return store_bins(found.of[c], tried, n, to); });
+    };
+    if (top == Bins::no_top) // that of the first, with room for the others
+        top = Bins::clamped(top_of(0, std::min(columns, few), 0, std::min<std::uint64_t>(n, 64)) + 2);
+    attempt(0, columns, top);
+    for (std::uint64_t first = 0; first < columns; first += few) {
+        const std::uint64_t width = std::min(columns - first, few);
+        if (std::count(done + first, done + first + width, false) == 0) continue;
+        top = GroupWindow::lowest_top;
+        for (std::uint64_t i = 0; i < n; i += most)
+            top = std::max(top, top_of(first, width, i, std::min(n - i, most)));
+        top = Bins::clamped(top + 1); // and for the columns to come
+        attempt(first, width, top);
     }
-    for (std::uint64_t c = 0; c < columns && !all_done; ++c) {
+    for (std::uint64_t c = 0; c < columns; ++c) {
         if (done[c]) continue;
         Found found{};
         gather(*this, found, Arrays<T>{x + c, nullptr, n, stride}, threads);
@@ -238,7 +240,8 @@ bool SumOfElements::store_neighbours(const Inputs& in, void* out) const {
     const T* const x = static_cast<const T*>(in.x);
     // So many that what is found out of some serves many: of rows a thread's, of columns a line of
     // memory or more.
-    constexpr std::uint64_t line = 64 / sizeof(T), together = GroupSums::groups, elements = 65536;
+    constexpr std::uint64_t line = 64 / sizeof(T), elements = 65536;
+    const std::uint64_t together = is_across ? GroupSums::groups : RowSums::rows;
     constexpr std::uint64_t fewest_rows = 8, most_rows = std::uint64_t{1} << 24;
     std::uint64_t at_once = std::max<std::uint64_t>(together, elements / r.n / together * together);
     if (!is_across) at_once = std::clamp(groups / threads + (groups % threads != 0), fewest_rows, most_rows);
