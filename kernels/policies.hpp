@@ -109,8 +109,8 @@ inline constexpr Kernel exact{128, 4};
 inline constexpr int exact_loads = 8;
 /// Windows that do not hold a tile before a warp goes on to a wider one.
 inline constexpr int exact_misses = 4;
-/// `exact` of differences. Products take the room of `exact` (dot f16 .95 of reading, in three blocks
-/// .92).
+/// `exact` of differences. Products take the room of `exact` (dot f16 .95 of reading, in three
+/// blocks .92).
 inline constexpr Kernel exact_of_differences{128, 3};
 /// Groups: as many blocks as have registers for a tile, the bins and what is to round (of elements
 /// and f64 not measured); of one input's squares, and of mean and variance, also for the next tile.

@@ -1,6 +1,6 @@
 // Rows and segments of many bytes by `exact` on a GPU are first added up as one or two doubles, as
-// far as nothing is rounded (kernels/multiset/exact/plain_rows.cuh and plain.cuh). Here some of them
-// are that, some just are not, and some never are, in every order. The CPU gives the bits.
+// far as nothing is rounded (kernels/multiset/exact/plain_rows.cuh and plain.cuh). Here some of
+// them are that, some just are not, and some never are, in every order. The CPU gives the bits.
 #include <algorithm>
 #include <bit>
 #include <utility>

@@ -32,7 +32,7 @@ namespace {
 using namespace report;
 
 constexpr const char *results_file = "results.json", *ladder_file = "ladder.json", *cpu_folder = "xeon-cpu",
-                     *python_folder = "epyc-cpu", *edge_folder = "edge-cases", *build_folder = "build";
+                     *edge_folder = "edge-cases", *build_folder = "build";
 
 struct Folder {
     std::filesystem::path path;
@@ -105,12 +105,27 @@ std::string choices(const Folder& folder) {
            markdown(summary_table(list, results.provenance.device != "cpu"));
 }
 
+// The speed of `exact` on the worst data that a search found. A run that has not searched has no
+// such file.
+std::string worst_data(const Folder& folder) {
+    if (!folder.has(adversaries_file)) return "";
+    std::string sums, products;
+    for (const CostRow& r : folder.rows(adversaries_file)) {
+        if (r.candidate == "read") continue;
+        std::string& all = r.candidate == "exact" ? sums : products;
+        all += fmt::format("{}{} {}", all.empty() ? "" : ", ", r.dtype, fixed(r.ratio_to_read, 2));
+    }
+    return fmt::format(
+        "\nThe worst data that a search found for `exact` ([{0}]({1}/{0})), × read: sums {2}; `dot` {3}.\n",
+        adversaries_file, folder.link, sums, products);
+}
+
 std::string choices_of_f32(const Folder& folder) {
     const Results results = folder.results();
     std::vector<Choice> list = choices_of(results);
     std::erase_if(list, [](const Choice& c) { return c.dtype != "f32"; });
     return about_choices(list, ", sums of f32") + folder.from(results_file) +
-           markdown(summary_table(list, results.provenance.device != "cpu"));
+           markdown(summary_table(list, results.provenance.device != "cpu")) + worst_data(folder);
 }
 
 std::string chooser(const Folder& folder) {
@@ -129,11 +144,10 @@ std::string ladder(const Folder& folder) {
            folder.from(ladder_file) + markdown(ladder_summary_table(folder.results(ladder_file)));
 }
 
-// Of a dtype and an op, which data was the worst that a search found. A run that has not searched
-// has no such file.
+// Of a dtype and an op, which data that was.
 std::string adversaries(const Folder& folder) {
     const char* const file = adversaries_file;
-    if (!std::filesystem::exists(folder.path / file)) return "";
+    if (!folder.has(file)) return "";
     Table table;
     table.columns = {{"of 4 GiB", false}, {"data", false}, {"parameters", false}, {"speed"}};
     for (const CostRow& r : folder.rows(file)) {
@@ -365,7 +379,7 @@ std::string python_cpu(const Folder& folder) {
 }
 
 std::string python_shapes(const Folder& folder) {
-    return python(folder.beside(python_folder),
+    return python(folder.beside(cpu_folder),
                   "2²⁴ elements on a CPU, ns an element by one thread. Rows and columns of n elements are sums over "
                   "them.",
                   python_shapes_table);

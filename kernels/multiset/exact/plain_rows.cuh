@@ -1,7 +1,7 @@
 // Sums of rows that lie one behind the other, as doubles, none of whose additions rounds. A warp
 // takes memory as it lies, so that of short rows a thread has parts of several. To join them each
-// exchange with another thread leaves it half as many rows, twice as much of each. For each batch of
-// rows, a bit each says which remain for groups_kernel.
+// exchange with another thread leaves it half as many rows, twice as much of each. For each batch
+// of rows, a bit each says which remain for groups_kernel.
 #pragma once
 
 #include "multiset/exact/plain.cuh"
