@@ -134,8 +134,9 @@ inline constexpr int plain_batches_left = 31;
 /// Rows of 64 · 2^k bytes up to 4 KiB, and, up to maximum_plain_group, of f32 and f64, of multiples
 /// of 512 bytes from 2.5 KiB on.
 inline constexpr Kernel plain_rows{128, 7};
+inline constexpr std::uint64_t longest_short_plain_row = 4096;
 constexpr bool is_short_plain_row(std::uint64_t bytes) {
-    return bytes >= 64 && bytes <= 4096 && (bytes & (bytes - 1)) == 0;
+    return bytes >= 64 && bytes <= longest_short_plain_row && (bytes & (bytes - 1)) == 0;
 }
 constexpr bool is_plain_row(std::uint64_t bytes, bool of_16_bits) {
     return is_short_plain_row(bytes) ||

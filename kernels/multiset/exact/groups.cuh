@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     __shared__ Window windows[block_warps]; // from batch to batch: registers are short where functions are called
     if (lane == 0) windows[warp] = BinsOf(nullptr).window();
     sync_warp();
-    /// Of the batch that begins with group `base` those groups that have a bit.
+    // Those groups of the batch at `base` that have a bit.
     const auto reduce_batch = [&](std::uint64_t base, std::uint32_t wanted) {
         Span span{0, 0, true};
         bool mine = lane < work.batch && base + lane < work.groups.count && (wanted >> lane & 1) != 0;
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     const std::uint64_t batches = spec::tiles(work.groups.count, std::uint64_t{work.batch}),
                         warps = std::uint64_t{gridDim.x} * block_warps,
                         number = std::uint64_t{blockIdx.x} * block_warps + warp;
-    if constexpr (Rest) { // as a rule nothing remains of so many batches, whose bits are loaded at once
+    if constexpr (Rest) { // nearly always nothing: the bits of up to 32 batches are loaded at once
         const auto at_once =
             static_cast<std::uint32_t>(max(min(batches / (4 * warps), std::uint64_t{warp_size}), std::uint64_t{1}));
         for (std::uint64_t first = number * at_once; first < batches; first += warps * at_once) {

@@ -21,7 +21,7 @@ struct GroupWork {
     bool dense = false;      ///< is there nothing between groups?
     std::uint32_t batch = 1; ///< small groups that a warp takes at a time, at most 32
     /// Of each batch, which is then of 2^batch_log groups, a bit for each group that
-    /// plain_groups_kernel has left; null: it was not asked.
+    /// plain_kernel has left; null: it was not asked.
     std::uint32_t* left = nullptr;
     int batch_log = 0;
 };

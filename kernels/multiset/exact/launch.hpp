@@ -102,7 +102,7 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(policy::exact_batch_bytes / (exact_group_bytes(r) + 1), 1, 32));
 }
-/// Groups of which doubles may hold the sums, and their results are doubles rounded once.
+/// May the sums of groups be doubles from which results are rounded once?
 [[nodiscard]] inline bool exact_may_be_plain(const Request& r) {
     const OpInfo& op = info(r.op);
     const bool of_elements = op.transform == Transform::element || op.transform == Transform::magnitude;
@@ -110,7 +110,7 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
            (op.finalize != Finalize::mean || r.output != DType::f64) &&
            r.groups * exact_group_bytes(r) >= policy::plain_bytes;
 }
-/// Those that plain.cuh looks at first.
+/// Does plain.cuh look at them first?
 [[nodiscard]] inline bool exact_takes_plain(const Request& r) {
     const bool of_16_bits = size_of(r.dtype) == 2;
     const std::uint64_t bytes = exact_group_bytes(r);
@@ -118,12 +118,12 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
            bytes >= (of_16_bits ? policy::minimum_plain_group_of_16_bits : policy::minimum_plain_group) &&
            bytes <= policy::maximum_plain_group && (r.shape != Shape::rows || r.n <= exact_item_elements(r));
 }
-/// Those that plain_rows.cuh looks at first, where they are aligned.
+/// Does plain_rows.cuh, where they are aligned?
 [[nodiscard]] inline bool exact_takes_plain_rows(const Request& r) {
     return r.shape == Shape::rows && exact_may_be_plain(r) && detail::strides_of(r).group == r.n &&
            policy::is_plain_row(exact_group_bytes(r), size_of(r.dtype) == 2) && r.n <= exact_item_elements(r);
 }
-/// Batches of these groups: for each there is a word in the workspace, behind the rest.
+/// Batches of such groups. Each has a word in the workspace, behind the rest.
 [[nodiscard]] inline std::uint64_t exact_plain_batches(const Request& r) {
     const bool fits = exact_takes_plain(r) || exact_takes_plain_rows(r);
     return fits ? spec::tiles(r.groups, std::bit_floor(exact_batch(r))) : 0;

@@ -70,11 +70,12 @@ struct ExactGroupLaunch {
     [[nodiscard]] PlainKernel* plain_kernel(const Request& r) const {
         using T = typename Input::Type;
         if (exact_takes_plain_rows(r) && input.aligned) {
-            if (policy::is_short_plain_row(exact_group_bytes(r))) return exact::plain_rows_kernel<Input, false>;
-            if constexpr (!fp::has_16_bits<T>) return exact::plain_rows_kernel<Input, true>;
+            if (policy::is_short_plain_row(exact_group_bytes(r)))
+                return exact::plain_kernel<Input, exact::PlainRows<Input, false>>;
+            if constexpr (!fp::has_16_bits<T>) return exact::plain_kernel<Input, exact::PlainRows<Input, true>>;
         }
         if constexpr (!fp::is_f64<T>) {
-            if (exact_takes_plain(r)) return exact::plain_groups_kernel<Input>;
+            if (exact_takes_plain(r)) return exact::plain_kernel<Input, exact::PlainGroups<Input>>;
         }
         return nullptr;
     }

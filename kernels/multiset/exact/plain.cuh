@@ -14,7 +14,8 @@ namespace detreduce::cuda::exact {
 template <class T, class Map>
 struct PlainSum {
     static constexpr int parts = 1, per_load = Element<T>::per_vector;
-    static constexpr std::uint64_t most_held = std::uint64_t{1} << 27; ///< elements of a group
+    static constexpr int most_log = 27;
+    static constexpr std::uint64_t most_held = std::uint64_t{1} << most_log; ///< elements of a group
 
     /// So many binades may the n elements of a group span. n additions lose at most
     /// 2^-53 · n · 2^high each, all of it multiples of 2^(low − precision + 1): together that is a
@@ -93,9 +94,9 @@ struct PlainSum {
         const Exponents e = exponents_between<T>(range.largest, range.smallest_less_one);
         return sums_are_finite(e) && e.high - e.low <= most;
     }
-    /// Of most_held such elements.
+    /// Is no sum of most_held such elements beyond the doubles?
     [[nodiscard]] static __device__ __forceinline__ bool sums_are_finite(const Exponents& e) {
-        return e.finite() && (!fp::is_f64<T> || e.high < fp::Format<double>::max_exponent - 27);
+        return e.finite() && (!fp::is_f64<T> || e.high < fp::Format<double>::max_exponent - most_log);
     }
     /// Writes what `to` makes of the sum of n elements; false if that is not known: of zeros alone
     /// it may be −0.
@@ -106,43 +107,55 @@ struct PlainSum {
     }
 };
 
-/// Small groups, some threads each, as far as they are such sums; for each batch, a bit for each
-/// group that remains. A warp that has done less than half of a batch does nothing to the next
-/// ones.
+/// How a warp sums groups up that may begin and end anywhere: some threads each.
 template <class Input>
-__global__ void __launch_bounds__(policy::plain_groups.threads, policy::plain_groups.blocks)
-    plain_groups_kernel(const __grid_constant__ Input input, const Finish finish,
-                        const __grid_constant__ GroupWork work) {
+struct PlainGroups {
     using Sum = PlainSum<typename Input::Type, typename Input::MapType>;
     using Sums = LaneSums<Input, Sum>;
-    constexpr int warps = policy::plain_groups.threads / warp_size;
-    const std::uint32_t lane = threadIdx.x % warp_size;
+    static constexpr policy::Kernel kernel = policy::plain_groups;
+    __device__ __forceinline__ explicit PlainGroups(const Input&) {}
+
+    /// Those of the batch at `base`, `all` of which are there: a bit for each that is done.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t sum_up(const Input& input, const Finish& finish,
+                                                                  const GroupWork& work, std::uint64_t base,
+                                                                  std::uint32_t all) const {
+        const std::uint32_t lane = threadIdx.x % warp_size;
+        const bool mine = (all >> lane & 1) != 0;
+        Span span{0, 0, true};
+        if (mine) span = span_of(work.groups, base + lane);
+        if (span.n > work.table.length) span = {0, 0, true};
+        Sum sum;
+        Sums sums{input};
+        const bool summed = sums.set_group(span, work.end, work.dense);
+        sums.sum_up(sum, work.batch);
+        const std::uint32_t group = sums.lane_group();
+        const auto n = static_cast<std::uint32_t>(shuffle_from(static_cast<std::uint32_t>(span.n), group));
+        const bool done = (votes_of_warp(summed) >> group & 1) != 0 && sums.mine.store(finish.moved(base + group), n);
+        const std::uint32_t stored = votes_of_warp(done);
+        return votes_of_warp(mine && (stored >> sums.thread_of(lane) & 1) != 0);
+    }
+};
+
+/// Groups as far as their sums are doubles; for each batch, a bit for each group that remains. A
+/// warp that has done less than half of a batch does nothing to the next ones.
+template <class Input, class Way>
+__global__ void __launch_bounds__(Way::kernel.threads, Way::kernel.blocks)
+    plain_kernel(const __grid_constant__ Input input, const Finish finish, const __grid_constant__ GroupWork work) {
+    constexpr int warps = Way::kernel.threads / warp_size;
+    const Way way(input);
     int left_alone = 0; ///< batches
     for (std::uint64_t number = std::uint64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
          number << work.batch_log < work.groups.count; number += std::uint64_t{gridDim.x} * warps) {
         const std::uint64_t base = number << work.batch_log;
-        const bool mine = lane < work.batch && base + lane < work.groups.count;
-        const std::uint32_t all = votes_of_warp(mine);
-        std::uint32_t left = all;
+        const std::uint32_t all = ~0u >> (warp_size - min(work.groups.count - base, std::uint64_t{work.batch}));
+        std::uint32_t done = 0;
         if (left_alone > 0) {
             --left_alone;
         } else {
-            Span span{0, 0, true};
-            if (mine) span = span_of(work.groups, base + lane);
-            if (span.n > work.table.length) span = {0, 0, true};
-            Sum sum;
-            Sums sums{input};
-            const bool summed = sums.set_group(span, work.end, work.dense);
-            sums.sum_up(sum, work.batch);
-            const std::uint32_t group = sums.lane_group();
-            const auto n = static_cast<std::uint32_t>(shuffle_from(static_cast<std::uint32_t>(span.n), group));
-            const bool done =
-                (votes_of_warp(summed) >> group & 1) != 0 && sums.mine.store(finish.moved(base + group), n);
-            const std::uint32_t stored = votes_of_warp(done);
-            left = votes_of_warp(mine && (stored >> sums.thread_of(lane) & 1) == 0);
-            if (2 * __popc(left) > __popc(all)) left_alone = policy::plain_batches_left;
+            done = way.sum_up(input, finish, work, base, all);
+            if (2 * __popc(done) < __popc(all)) left_alone = policy::plain_batches_left;
         }
-        if (lane == 0) work.left[number] = left;
+        if (threadIdx.x % warp_size == 0) work.left[number] = all & ~done;
     }
 }
 

@@ -9,6 +9,7 @@
 namespace detreduce::cuda::exact {
 
 inline constexpr int plain_row_loads = 8; ///< of a thread, of 16 bytes each
+static_assert(plain_row_loads * 16 * warp_size == policy::longest_short_plain_row);
 
 /// A sum that is a double.
 struct OneDouble {
@@ -18,8 +19,9 @@ struct OneDouble {
     __device__ __forceinline__ void merge(const OneDouble& right) { sum += right.sum; }
 };
 
-/// Where the parts of rows are, of 64 · 2^k bytes up to 4 KiB, of which a warp loads 4 KiB at a
-/// time: of each load a row has a run of 2^lanes_log threads, or it has 2^folds loads.
+/// Which threads have which rows of 64 · 2^k bytes, of which a warp loads up to 4 KiB at a time. A
+/// row of up to 512 bytes is in one load, of 2^lanes_log neighbouring threads. A longer one is
+/// 2^folds loads.
 struct RowsAsLoaded {
     int lanes_log, folds, rows_log; ///< 2^rows_log rows are loaded at a time
     bool half;                      ///< by half of the loads, as no more than 32 rows are
@@ -85,34 +87,40 @@ struct RowsAsLoaded {
     }
 };
 
-/// What a warp does with rows of n elements: several at once, or, if they are Long, one.
+/// How a warp sums rows up of a matrix without gaps that begins at 16 bytes: several at once, or,
+/// if they are Long, one.
 template <class Input, bool Long>
 struct PlainRows {
     using T = typename Input::Type;
     using Plain = PlainSum<T, typename Input::MapType>;
     using Loaded = Vectors<plain_row_loads>;
+    static constexpr policy::Kernel kernel = policy::plain_rows;
     RowsAsLoaded place;
     std::uint32_t n;
     int one_double, two_doubles; ///< binades that the elements may span
     std::uint32_t row, thread;   ///< whose sum the thread has in the end; which has that of row number `lane`
     bool has_row;                ///< and no thread before it has the same
 
-    __device__ __forceinline__ explicit PlainRows(std::uint32_t elements)
-        : place(elements * static_cast<std::uint32_t>(sizeof(T))), n(elements),
+    __device__ __forceinline__ explicit PlainRows(const Input& input)
+        : place(static_cast<std::uint32_t>(input.n * sizeof(T))), n(static_cast<std::uint32_t>(input.n)),
           one_double(fp::is_f64<T> ? -1 : Plain::binades_of_one(n)), two_doubles(Plain::binades_of_two(n)),
           row(place.row_of(threadIdx.x % warp_size)), thread(place.thread_of(threadIdx.x % warp_size)),
           has_row(place.thread_of(row) == threadIdx.x % warp_size) {}
 
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t at_once() const { return Long ? 1 : 1u << place.rows_log; }
-    /// Sums up the rows at x, so many, and writes what `to` makes of them, to where results from
-    /// number `first` on go. A bit for each that is done.
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t sum_up(const T* x, const Finish& to,
-                                                                  std::uint64_t first) const {
-        const T* const mine = x + threadIdx.x % warp_size * Element<T>::per_vector;
-        if constexpr (Long)
-            return sum_up_long(mine, to, first);
-        else
-            return sum_up_short(mine, to, first);
+    /// As PlainGroups::sum_up(). Where fewer rows are there than are loaded at once, none is done.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t
+    sum_up(const Input& input, const Finish& to, const GroupWork& work, std::uint64_t base, std::uint32_t) const {
+        const std::uint32_t at_once = Long ? 1 : 1u << place.rows_log;
+        std::uint32_t done = 0;
+#pragma unroll 1
+        for (std::uint32_t k = 0; k < work.batch && k + at_once <= work.groups.count - base; k += at_once) {
+            const T* const mine = input.x + (base + k) * input.n + threadIdx.x % warp_size * Element<T>::per_vector;
+            if constexpr (Long)
+                done |= sum_up_long(mine, to, base + k) << k;
+            else
+                done |= sum_up_short(mine, to, base + k) << k;
+        }
+        return done;
     }
 
   private:
@@ -180,30 +188,5 @@ struct PlainRows {
         return store_doubles(out, to.output, sum, error, to.finalize, n);
     }
 };
-
-/// Rows of a matrix without gaps that begins at 16 bytes.
-template <class Input, bool Long>
-__global__ void __launch_bounds__(policy::plain_rows.threads, policy::plain_rows.blocks)
-    plain_rows_kernel(const __grid_constant__ Input input, const Finish finish,
-                      const __grid_constant__ GroupWork work) {
-    constexpr int warps = policy::plain_rows.threads / warp_size;
-    const PlainRows<Input, Long> rows(static_cast<std::uint32_t>(input.n));
-    int left_alone = 0; ///< batches
-    for (std::uint64_t number = std::uint64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
-         number << work.batch_log < work.groups.count; number += std::uint64_t{gridDim.x} * warps) {
-        const std::uint64_t base = number << work.batch_log, remaining = work.groups.count - base;
-        const std::uint32_t all = ~0u >> (warp_size - min(remaining, std::uint64_t{work.batch}));
-        std::uint32_t done = 0;
-        if (left_alone > 0) {
-            --left_alone;
-        } else {
-#pragma unroll 1
-            for (std::uint32_t row = 0; row < work.batch && row + rows.at_once() <= remaining; row += rows.at_once())
-                done |= rows.sum_up(input.x + (base + row) * input.n, finish, base + row) << row;
-            if (2 * __popc(done) < __popc(all)) left_alone = policy::plain_batches_left;
-        }
-        if (threadIdx.x % warp_size == 0) work.left[number] = all & ~done;
-    }
-}
 
 } // namespace detreduce::cuda::exact

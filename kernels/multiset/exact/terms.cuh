@@ -23,10 +23,11 @@ template <class Input>
 struct ApartOf {
     using T = typename Input::Type;
     static constexpr bool by_columns = !fp::is_f64<T> && Input::states == 1;
-    using LimbsOf = std::conditional_t<by_columns, TermColumns<fp::has_16_bits<T> ? 22 : 48>,
-                                       Limbs<(Input::states > 3   ? 2
-                                              : Input::states > 2 ? 3
-                                                                  : 4)>>;
+    using LimbsOf = std::conditional_t<
+        by_columns, TermColumns<2 * fp::Format<std::conditional_t<fp::has_16_bits<T>, float16, float>>::precision>,
+        Limbs<(Input::states > 3   ? 2
+               : Input::states > 2 ? 3
+                                   : 4)>>;
     LimbsOf of[Input::states];
     int pending[Input::states]; ///< numbers that a thread has added at most; below 0: the limbs have not been used
     int wide_misses;            ///< tiles that add_wide() did not hold
@@ -64,7 +65,8 @@ struct FlatMemory<Terms<T, Map, V>> : WarpMemory<Terms<T, Map, V>> {
     ApartOf<Terms<T, Map, V>> apart;
 };
 
-/// A warp's way through the input, which it has alone if `Flat`.
+/// A warp's way through the input. If `Flat`, that is the kernel's only one, and there are limbs
+/// for terms that no window holds.
 template <class T, class Map, int V = short_tile, bool Flat = false>
 struct TermWalk {
     using Input = Terms<T, Map, V>;
@@ -146,8 +148,8 @@ struct TermWalk {
             }
         }
     }
-    /// The same to limbs from number `first` on, a term after the other, or nothing but what is
-    /// counted: NaN, infinities, and −0 if `counts_zeros`.
+    /// The same to limbs from number `first` on, a term after the other; if `count_only`, no
+    /// number. NaN and infinities are always counted, −0 if `counts_zeros`.
     template <class Apart>
     static __device__ __noinline__ void scatter(const uint4* x, const uint4* y, Word* words, Apart& apart, int first,
                                                 bool count_only, bool counts_zeros) {
@@ -225,7 +227,7 @@ struct TermWalk {
         const uint4 *const x = own.copy[0], *const y = own.copy[WarpMemory<Input>::other];
         Word* const words = own.words + first * acc::exact::words;
         const bool count_only = Flat && result_only && Counts::any_special(counters());
-        if constexpr (Flat || fp::has_16_bits<T>) { // elsewhere there is little of this, and code has its price
+        if constexpr (Flat || fp::has_16_bits<T>) { // its code would slow short inputs
             if (!count_only && (!Flat || apart->wide_misses <= policy::exact_misses)) {
                 if (Walk::add_wide(x, y, words)) return;
                 if (Flat) apart->count_wide_miss();

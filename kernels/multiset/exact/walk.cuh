@@ -353,7 +353,7 @@ struct Between {
     std::uint32_t* arrived = nullptr;       ///< blocks that have added to the state; null: another kernel finishes
     std::uint32_t* hint = nullptr;          ///< see Walk
     std::uint32_t first_wave = 0xffffffffu; ///< blocks from this one on begin when others have ended, and read the hint
-    /// No state is wanted: with a NaN or an infinity no number matters any more.
+    /// Results are wanted, not states: where there is a NaN or an infinity, no number changes them.
     bool result_only = false;
 };
 

@@ -264,13 +264,16 @@ struct Columns {
     }
 };
 
-/// The same for terms of numbers that are no doubles, of at most Precision bits: a word for 32
-/// exponents, to which a thread adds without atomics; a term of more than 22 bits also to the next.
+/// The same for terms of f32 and 16 bits, which have at most Precision bits. A thread has a word of
+/// 64 bits for 32 exponents, and adds without atomics; a long term goes to two words.
 template <int Precision>
 struct TermColumns {
     static constexpr int exponents = 32;
-    static constexpr bool in_two = Precision > 22;
-    static constexpr int first = 725 / exponents, last = 1279 / exponents; ///< of exponents as doubles have them
+    static constexpr bool in_two = Precision + exponents > 54;
+    /// Exponent fields of the smallest term and of the largest, 2xy, as doubles have them.
+    static constexpr int bias = fp::Format<double>::max_exponent,
+                         first = (2 * fp::Format<float>::min_exponent + bias) / exponents,
+                         last = (2 * fp::Format<float>::max_exponent + 2 + bias) / exponents;
     static constexpr int count = last - first + (in_two ? 2 : 1), most = 1 << (in_two ? 14 : 9);
     Word word[count][warp_size];
 
@@ -303,7 +306,7 @@ struct TermColumns {
                 high += other >> 32;
                 other = 0;
             }
-            const int unit = exponents * (k + first) - fp::Format<double>::max_exponent - (Precision - 1);
+            const int unit = exponents * (k + first) - bias - (Precision - 1);
             deposit_with_others(words, low, unit);
             deposit_with_others(words, high, unit + 32);
         }
