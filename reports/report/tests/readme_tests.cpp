@@ -169,6 +169,7 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
              Line{"chooser", "| `order`: any order, any split; correctly rounded | 0.957 |"},
              Line{"choices-f32", "one ulp is the distance between neighbouring numbers"},
              Line{"choices-f32", "The condition number Σ|x| / |Σx| is"},
+             Line{"choices-f32", "([adversaries.csv](results/gpu/adversaries.csv)), × read: sums ; `dot` f32 0.75.\n"},
              Line{"chooser", "Some CPU"},
              Line{"cpu-sums", "| `exact` | 1.00 |"},
              Line{"cpu-ops", "Some CPU"},
@@ -256,8 +257,7 @@ TEST_CASE("every table says its file, GPU, commit and date", "[readme]") {
         "elements": 16, "device": "cpu", "library": "torch", "microseconds": 2.5}]})");
     CHECK(text_of("python-calls").find("4.5") != std::string::npos);
     CHECK_THROWS(text_of("python-shapes")); // no python.json of a CPU
-    std::filesystem::create_directories(dir.path() / "epyc-cpu");
-    write("epyc-cpu/python.json",
+    write("xeon-cpu/python.json",
           R"({"provenance": {"commit": "0123456789ab", "date": "2026-11-26", "python": "3.11", "numpy": "2",
         "cpu": "Other CPU"}, "rows": [{"part": "shapes", "case": "sum, rows of 32", "dtype": "float32", "elements": 1000, "device": "cpu", "threads": 1,
         "library": "exact", "microseconds": 3}, {"part": "shapes", "case": "sum, rows of 32", "dtype": "float32", "elements": 1000,
