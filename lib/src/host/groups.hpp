@@ -106,24 +106,31 @@ void copy_columns(const T* from, std::uint64_t stride, std::uint64_t n, std::uin
     }
 }
 
-/// f(threads, group, result) for each column, of at most a tile, from a copy.
+/// Elements from one copied column to the next: not a power of two.
+template <class T>
+[[nodiscard]] constexpr std::uint64_t column_pitch(std::uint64_t n) {
+    return n + line_bytes / sizeof(T);
+}
+
+/// How many columns of n elements, of one array or two, for_each_column() takes at once: a line of
+/// memory, or what there is room for.
+template <class T>
+[[nodiscard]] std::uint64_t columns_at_once(std::uint64_t n, std::uint64_t arrays) {
+    const std::uint64_t fit = strip_bytes<T> / (sizeof(T) * column_pitch<T>(n) * arrays),
+                        most = std::min(line_bytes / sizeof(T), fit);
+    return most < columns_side_by_side ? most : most / columns_side_by_side * columns_side_by_side;
+}
+
+/// f(c, column) for each of `columns` neighbours, as neighbouring elements, from a copy. `first` is
+/// the first of them, or a part of it of at most a tile.
 template <class T, class F>
-void for_each_strip(const Plan& plan, const Inputs& in, void* out, std::uint64_t width, std::uint64_t pitch,
-                    const F& f) {
-    const std::uint64_t groups = plan.groups(), n = plan.request().n;
-    const std::size_t bytes = detail::group_bytes(plan);
-    for_each(spec::tiles(groups, width), plan.launch().threads, [&](std::uint64_t strip) {
-        const std::uint64_t first = strip * width, columns = std::min(width, groups - first);
-        const Arrays<T> group = group_of<T>(plan, in, first);
-        const bool binary = info(plan.request().op).inputs == 2;
-        const Buffer<T> x(width * pitch), y(binary ? width * pitch : 0);
-        copy_columns(group.x, group.step, n, columns, x.data(), pitch);
-        if (binary) copy_columns(group.y, group.step, n, columns, y.data(), pitch);
-        for (std::uint64_t c = 0; c < columns; ++c) {
-            f(1u, Arrays<T>{x.data() + c * pitch, binary ? y.data() + c * pitch : nullptr, n},
-              static_cast<char*>(out) + (first + c) * bytes);
-        }
-    });
+void for_each_column(const Arrays<T>& first, std::uint64_t columns, const F& f) {
+    const std::uint64_t n = first.n, pitch = column_pitch<T>(n);
+    const Buffer<T> x(columns * pitch), y(first.y ? columns * pitch : 0);
+    copy_columns(first.x, first.step, n, columns, x.data(), pitch);
+    if (first.y) copy_columns(first.y, first.step, n, columns, y.data(), pitch);
+    for (std::uint64_t c = 0; c < columns; ++c)
+        f(c, Arrays<T>{x.data() + c * pitch, first.y ? y.data() + c * pitch : nullptr, n});
 }
 
 /// f(threads, group, result) for each group.
@@ -131,17 +138,21 @@ template <class T, class F>
 void for_each_group(const Plan& plan, const Inputs& in, void* out, const F& f) {
     const Request& r = plan.request();
     const std::uint32_t threads = plan.launch().threads;
-    if (detail::is_across(r.shape) && r.n > 1 && r.n <= spec::TreeOrder<sizeof(T)>::tile) {
-        const std::uint64_t pitch = r.n + line_bytes / sizeof(T), // not a power of two apart
-            fit = strip_bytes<T> / (sizeof(T) * pitch * info(r.op).inputs),
-                            most = std::min({line_bytes / sizeof(T), fit, spec::tiles(plan.groups(), threads)}),
-                            width =
-                                most < columns_side_by_side ? most : most / columns_side_by_side * columns_side_by_side;
-        if (width > 1) return for_each_strip<T>(plan, in, out, width, pitch, f);
-    }
+    const std::uint64_t groups = plan.groups();
     const std::size_t bytes = detail::group_bytes(plan);
-    for_each_or_together(plan.groups(), threads, [&](std::uint64_t i, std::uint32_t together) {
-        f(together, group_of<T>(plan, in, i), static_cast<char*>(out) + i * bytes);
+    const auto result = [=](std::uint64_t i) { return static_cast<char*>(out) + i * bytes; };
+    if (detail::is_across(r.shape) && r.n > 1 && r.n <= spec::TreeOrder<sizeof(T)>::tile) {
+        const std::uint64_t width = std::min(columns_at_once<T>(r.n, info(r.op).inputs), spec::tiles(groups, threads));
+        if (width > 1) {
+            return for_each(spec::tiles(groups, width), threads, [&](std::uint64_t strip) {
+                const std::uint64_t first = strip * width, columns = std::min(width, groups - first);
+                for_each_column(group_of<T>(plan, in, first), columns,
+                                [&](std::uint64_t c, const Arrays<T>& column) { f(1u, column, result(first + c)); });
+            });
+        }
+    }
+    for_each_or_together(groups, threads, [&](std::uint64_t i, std::uint32_t together) {
+        f(together, group_of<T>(plan, in, i), result(i));
     });
 }
 

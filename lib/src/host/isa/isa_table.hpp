@@ -116,12 +116,12 @@ struct GroupSums {
     std::uint64_t unknown[groups];
 };
 
-/// Sums of rows by additions of doubles alone, where these round nothing.
+/// Sums of rows or columns by additions of doubles alone, where these round nothing.
 struct RowSums {
-    static constexpr std::uint32_t rows = 64;  ///< at most
-    static constexpr std::uint32_t row = 4096; ///< elements; longer rows are seldom such
-    double sum[rows];
-    std::int32_t is_sum[rows]; ///< 0: another way has to be taken
+    static constexpr std::uint32_t groups = 256; ///< at most
+    static constexpr std::uint32_t row = 4096;   ///< elements; longer rows are seldom such
+    double sum[groups];
+    std::int32_t is_sum[groups]; ///< 0: another way has to be taken
 };
 
 /// How the last block of a sum by `exact` was added. The next one is tried in the same way first.
@@ -152,6 +152,8 @@ struct IsaFunctions {
 
     /// out[i] = values[i], rounded.
     void (*rounded)(const V* values, std::uint32_t m, T* out);
+    /// out[i] = sums[i], finite, rounded once.
+    void (*rounded_sums)(const double* sums, std::uint32_t m, T* out);
     template <class Out>
     void store(const V* values, std::uint32_t m, Out* out) const {
         if constexpr (std::is_same_v<Out, T>) {
@@ -179,8 +181,12 @@ struct IsaFunctions {
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words, ExactPlace& place);
 
-    /// Sums of `count` rows of m elements, which begin `pitch` apart. Of f64 there are none.
+    /// Sums of `count` rows of m elements, which begin `pitch` apart; of neighbouring columns, at
+    /// least 16, whose elements lie `stride` apart, and what is read next begins at `next`. Of f64
+    /// there are none.
     void (*plain_sums_of_rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, RowSums& out);
+    void (*plain_sums_of_columns)(const T* x, std::uint64_t stride, std::uint32_t m, std::uint32_t columns,
+                                  const T* next, RowSums& out);
 
     /// Sums of `count` rows of m elements, which begin `pitch` apart, in bins at `top`; of
     /// neighbouring columns, whose elements lie `stride` apart, and what is read next begins at

@@ -91,46 +91,49 @@ inline bool SumOfElements::store_sum(const GroupSums& sums, std::uint64_t i, int
     return store_bins(Bins::of(sums, i), top, n, out);
 }
 
+/// Those of `count` groups of n that were rounded nowhere; the others may be overwritten.
+inline void SumOfElements::store_plain(const RowSums& found, std::uint64_t n, std::uint32_t count, char* out) const {
+    if (op.finalize == Finalize::sum) {
+        return with_dtype(plan.output(), [&]<class Out>(Out) {
+            isa.of<Out>().rounded_sums(found.sum, count, reinterpret_cast<Out*>(out));
+        });
+    }
+    const std::size_t bytes = detail::group_bytes(plan);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        if (found.is_sum[i] != 0)
+            store_finished(acc::finished(fp::Eft<double>{found.sum[i], 0}, op.finalize, n), out + i * bytes);
+    }
+}
+
 /// Rows of at most longest_row<T> elements.
 template <class T>
-void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count,
-                               RowsBefore& before, char* out) const {
-    constexpr std::uint64_t at_once = RowSums::rows;
+void SumOfElements::store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count, Before& before,
+                               char* out) const {
+    constexpr std::uint64_t at_once = rows_at_once;
     const std::size_t bytes = detail::group_bytes(plan);
     const IsaFunctions<T>& own = isa.of<T>();
     const auto m = static_cast<std::uint32_t>(n);
-    const bool are_floats = op.finalize == Finalize::sum && plan.output() == DType::f32;
     for (std::uint64_t first = 0; first < count; first += at_once) {
         const auto here = static_cast<std::uint32_t>(std::min(at_once, count - first));
         const T* const rows = x + first * pitch;
         RowSums plain;
         std::uint32_t others = here; // rows that are no plain sums
-        const bool tries_plain = !fp::is_f64<T> && before.others == 0;
+        const bool tries_plain = !fp::is_f64<T> && before.tries_plain();
         if (tries_plain) {
             own.plain_sums_of_rows(rows, pitch, m, here, plain);
+            store_plain(plain, n, here, out + first * bytes);
             others = static_cast<std::uint32_t>(std::count(plain.is_sum, plain.is_sum + here, 0));
         }
         const bool fits_bins = n <= GroupSums::row;
         const bool all_in_bins = others > here / 4; // rather than one by one
-        if (tries_plain) {
-            before.others = all_in_bins ? RowsBefore::pause : 0;
-        } else if (before.others > 0) {
-            --before.others;
-        }
+        before.saw(tries_plain, all_in_bins);
+        if (others == 0) continue;
         const int tried = before.top;
         GroupSums sums;
         if (fits_bins && all_in_bins) own.sums_of_rows(rows, pitch, m, here, tried, sums);
         for (std::uint64_t r = 0; r < here; ++r) {
+            if (tries_plain && plain.is_sum[r] != 0) continue;
             void* const to = out + (first + r) * bytes;
-            if (tries_plain && plain.is_sum[r] != 0) {
-                const double sum = plain.sum[r];
-                if (are_floats) { // one check for all rows
-                    *static_cast<float*>(to) = static_cast<float>(sum);
-                } else {
-                    store_finished(acc::finished(fp::Eft<double>{sum, 0}, op.finalize, n), to);
-                }
-                continue;
-            }
             const T* const row = rows + r * pitch;
             if (fits_bins) {
                 if (all_in_bins && store_sum(sums, r, tried, n, to)) continue;
@@ -160,11 +163,15 @@ struct SumOfElements::Strip {
     }
 };
 
-/// At most GroupSums::groups neighbours. `top` as of rows, or no_top.
+/// At most GroupSums::groups neighbours. `before.top` as of rows, or no_top.
 template <class T>
 void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_t n, std::uint64_t columns,
-                                  std::uint32_t threads, int& top, char* out) const {
+                                  std::uint32_t threads, Before& before, char* out) const {
     constexpr std::uint64_t most = GroupSums::most, few = 64; ///< rows; columns with a top of their own
+    // Rows of which few columns of normal numbers are no plain sums, and columns that fill a
+    // register.
+    constexpr std::uint64_t plain_rows = std::min(RowSums::row, 1u << (53 - fp::Format<T>::precision) / 3),
+                            fewest_plain = 16;
     const std::size_t bytes = detail::group_bytes(plan);
     const IsaFunctions<T>& own = isa.of<T>();
     const auto top_of = [&](std::uint64_t first, std::uint64_t width, std::uint64_t from, std::uint64_t count) {
@@ -199,23 +206,45 @@ void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_
         });
         store_all([&](std::uint64_t c, void* to) { return store_bins(found.of[c], tried, n, to); });
     };
-    if (top == Bins::no_top) // that of the first, with room for the others
-        top = Bins::clamped(top_of(0, std::min(columns, few), 0, std::min<std::uint64_t>(n, 64)) + 2);
-    attempt(0, columns, top);
-    for (std::uint64_t first = 0; first < columns; first += few) {
-        const std::uint64_t width = std::min(columns - first, few);
-        if (std::count(done + first, done + first + width, false) == 0) continue;
-        top = GroupWindow::lowest_top;
-        for (std::uint64_t i = 0; i < n; i += most)
-            top = std::max(top, top_of(first, width, i, std::min(n - i, most)));
-        top = Bins::clamped(top + 1); // and for the columns to come
-        attempt(first, width, top);
+    const bool tries_plain = !fp::is_f64<T> && n <= plain_rows && columns >= fewest_plain && before.tries_plain();
+    if (tries_plain) {
+        const auto width = static_cast<std::uint32_t>(columns);
+        RowSums plain;
+        own.plain_sums_of_columns(x, stride, static_cast<std::uint32_t>(n), width, x + columns, plain);
+        store_plain(plain, n, width, out);
+        for (std::uint32_t c = 0; c < width; ++c)
+            done[c] = plain.is_sum[c] != 0;
     }
-    for (std::uint64_t c = 0; c < columns; ++c) {
-        if (done[c]) continue;
-        Found found{};
-        gather(*this, found, Arrays<T>{x + c, nullptr, n, stride}, threads);
-        store(found, n, out + c * bytes);
+    const bool all_in_bins = static_cast<std::uint64_t>(std::count(done, done + columns, false)) > columns / 64;
+    before.saw(tries_plain, all_in_bins);
+    if (all_in_bins) {
+        if (before.top == Bins::no_top) // that of the first, with room for the others
+            before.top = Bins::clamped(top_of(0, std::min(columns, few), 0, std::min<std::uint64_t>(n, 64)) + 2);
+        attempt(0, columns, before.top);
+    }
+    for (std::uint64_t first = 0; first < columns; first += few) {
+        const bool *const begin = done + first, *const end = done + std::min(columns, first + few);
+        const bool* const left = std::find(begin, end, false);
+        if (left == end) continue;
+        const bool* right = end; // behind the last that is not done
+        while (right[-1])
+            --right;
+        const auto at = static_cast<std::uint64_t>(left - done), width = static_cast<std::uint64_t>(right - left);
+        int top = GroupWindow::lowest_top;
+        for (std::uint64_t i = 0; i < n; i += most)
+            top = std::max(top, top_of(at, width, i, std::min(n - i, most)));
+        before.top = Bins::clamped(top + 1); // and for the columns to come
+        attempt(at, width, before.top);
+    }
+    for (std::uint64_t first = 0; first < columns; first += gathered_columns<T>) {
+        const std::uint64_t width = std::min(columns - first, gathered_columns<T>);
+        if (std::all_of(done + first, done + first + width, [](bool is_done) { return is_done; })) continue;
+        const Buffer<Found> found(width);
+        std::fill_n(found.data(), width, Found{});
+        gather_columns(*this, found.data(), Arrays<T>{x + first, nullptr, n, stride}, width, threads);
+        for (std::uint64_t c = 0; c < width; ++c) {
+            if (!done[first + c]) store(found[c], n, out + (first + c) * bytes);
+        }
     }
 }
 
@@ -223,7 +252,7 @@ template <class T>
 bool SumOfElements::store_short(const Arrays<T>& group, void* out) const {
     if (group.n == 0 || group.n > longest_row<T> || group.step != 1) return false;
     const bool is_short = group.n < 64; // then bins of one row are faster
-    RowsBefore before{Bins::first_top, is_short ? 1 : 0};
+    Before before{Bins::first_top, is_short ? 1 : 0};
     store_rows(group.x, 0, group.n, 1, before, static_cast<char*>(out));
     return true;
 }
@@ -240,22 +269,27 @@ bool SumOfElements::store_neighbours(const Inputs& in, void* out) const {
     const T* const x = static_cast<const T*>(in.x);
     // So many that what is found out of some serves many: of rows a thread's, of columns a line of
     // memory or more.
-    constexpr std::uint64_t line = 64 / sizeof(T), elements = 65536;
-    const std::uint64_t together = is_across ? GroupSums::groups : RowSums::rows;
+    constexpr std::uint64_t line = 64 / sizeof(T), strips = 16;
+    const std::uint64_t together = is_across ? GroupSums::groups : rows_at_once;
     constexpr std::uint64_t fewest_rows = 8, most_rows = std::uint64_t{1} << 24;
-    std::uint64_t at_once = std::max<std::uint64_t>(together, elements / r.n / together * together);
+    std::uint64_t at_once = strips * together;
     if (!is_across) at_once = std::clamp(groups / threads + (groups % threads != 0), fewest_rows, most_rows);
-    while (is_across && at_once > line && spec::tiles(groups, static_cast<std::uint32_t>(at_once)) < threads)
+    const auto parts_are_below = [&](std::uint64_t count) {
+        return is_across && spec::tiles(groups, static_cast<std::uint32_t>(at_once)) < count;
+    };
+    while (at_once > together && parts_are_below(std::uint64_t{4} * threads))
+        at_once /= 2;
+    while (at_once > line && parts_are_below(threads))
         at_once /= 2;
     const auto run = [&](std::uint64_t i, std::uint32_t of_one) {
         const std::size_t bytes = detail::group_bytes(plan);
         const std::uint64_t end = std::min((i + 1) * at_once, groups);
-        RowsBefore before{is_across ? Bins::no_top : Bins::first_top};
+        Before before{is_across ? Bins::no_top : Bins::first_top};
         for (std::uint64_t g = i * at_once; g < end; g += together) {
             const std::uint64_t count = std::min(together, end - g);
             char* const to = static_cast<char*>(out) + g * bytes;
             if (is_across) {
-                store_columns(x + g, strides.element, r.n, count, of_one, before.top, to);
+                store_columns(x + g, strides.element, r.n, count, of_one, before, to);
             } else {
                 store_rows(x + g * strides.group, strides.group, r.n, count, before, to);
             }
@@ -430,6 +464,11 @@ DETREDUCE_OPAQUE void reduce_multisets(const Plan& plan, const Inputs& in, void*
         with_dtype(r.dtype, [&]<class T>(T) {
             if constexpr (std::is_same_v<Op, SumOfElements>) {
                 if (!r.state && op.template store_neighbours<T>(in, out)) return;
+            }
+            if (detail::is_across(r.shape) && plan.groups() > 1 && r.n > spec::TreeOrder<sizeof(T)>::tile) {
+                return gather_all_columns<T>(op, plan, in, [&](std::uint64_t i, const Found& found) {
+                    store(found, r.n, static_cast<char*>(out) + i * detail::group_bytes(plan));
+                });
             }
             for_each_group<T>(plan, in, out, [&](std::uint32_t threads, const Arrays<T>& group, void* result) {
                 if constexpr (std::is_same_v<Op, SumOfElements>) {

@@ -72,20 +72,31 @@ struct SumOfElements : ExactOp<ElementSums> {
     [[nodiscard]] bool store_doubles(std::int64_t upper, std::int64_t lower, int top, void* out) const;
     [[nodiscard]] bool store_bins(const Bins& bins, int top, std::uint64_t n, void* out) const;
     [[nodiscard]] bool store_sum(const GroupSums& sums, std::uint64_t i, int top, std::uint64_t n, void* out) const;
-    /// What is known of the rows before.
-    struct RowsBefore {
+    void store_plain(const RowSums& found, std::uint64_t n, std::uint32_t count, char* out) const;
+    static constexpr std::uint32_t rows_at_once = 64;
+    /// What is known of the groups before.
+    struct Before {
         static constexpr int pause = 15; ///< batches, after one of which more than a quarter was no plain sum
         int top;                         ///< where the bins are tried first
         int others = 0;                  ///< for how many batches plain sums are not tried
+
+        [[nodiscard]] bool tries_plain() const { return others == 0; }
+        void saw(bool tried_plain, bool many_others) {
+            if (tried_plain) {
+                others = many_others ? pause : 0;
+            } else if (others > 0) {
+                --others;
+            }
+        }
     };
     template <class T>
     static constexpr std::uint64_t longest_row = fp::is_f64<T> ? GroupSums::row : RowSums::row;
     template <class T>
-    void store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count, RowsBefore& before,
+    void store_rows(const T* x, std::uint64_t pitch, std::uint64_t n, std::uint64_t count, Before& before,
                     char* out) const;
     template <class T>
     void store_columns(const T* x, std::uint64_t stride, std::uint64_t n, std::uint64_t columns, std::uint32_t threads,
-                       int& top, char* out) const;
+                       Before& before, char* out) const;
 };
 
 /// Sums, means and norms of terms.
@@ -198,6 +209,54 @@ void gather(const Op& op, typename Op::Found& all, const Arrays<T>& in, std::uin
             op.add(found, part.in, begin);
         }
     });
+}
+
+/// Columns that gather_columns() takes at once, at most.
+template <class T>
+inline constexpr std::uint64_t gathered_columns = std::min<std::uint64_t>(line_bytes / sizeof(T), 16);
+
+/// The same of `columns` neighbours of one length, from a copy of some rows of them at a time.
+template <class Op, class T>
+void gather_columns(const Op& op, typename Op::Found* all, const Arrays<T>& first, std::uint64_t columns,
+                    std::uint32_t threads) {
+    using Found = typename Op::Found;
+    constexpr std::uint64_t most = gathered_columns<T>, rows = 2048; ///< of one array; of two half as many
+    static_assert(most * (column_pitch<T>(rows) * sizeof(T) + 4 * sizeof(Found)) <= arena_bytes);
+    const std::uint64_t block = first.y ? rows / 2 : rows, n = first.n;
+    const auto add = [&](Found* found, std::uint64_t begin, std::uint64_t end) {
+        for (; begin < end; begin += block) {
+            for_each_column(first.part(begin, std::min(block, end - begin)), columns,
+                            [&](std::uint64_t c, const Arrays<T>& part) { op.add(found[c], part, begin); });
+        }
+    };
+    if (threads == 1) return add(all, 0, n);
+    const std::uint64_t run = (n + threads - 1) / threads;
+    std::mutex merging;
+    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) {
+        const Buffer<Found> own(columns);
+        std::fill_n(own.data(), columns, Found{});
+        add(own.data(), i * run, std::min((i + 1) * run, n));
+        const std::lock_guard lock(merging);
+        for (std::uint64_t c = 0; c < columns; ++c)
+            op.merge(all[c], own[c], 0);
+    });
+}
+
+/// f(column, what there is in it) for columns, of which there are 2 or more of more than a tile.
+template <class T, class Op, class F>
+void gather_all_columns(const Op& op, const Plan& plan, const Inputs& in, const F& f) {
+    using Found = typename Op::Found;
+    constexpr std::uint64_t width = gathered_columns<T>, part = 65536;
+    const std::uint64_t groups = plan.groups(), n = plan.request().n;
+    for_each_or_together(spec::tiles(groups, width), n / part + 1, plan.launch().threads,
+                         [&](std::uint64_t strip, std::uint32_t together) {
+                             const std::uint64_t first = strip * width, columns = std::min(width, groups - first);
+                             const Buffer<Found> found(columns);
+                             std::fill_n(found.data(), columns, Found{});
+                             gather_columns(op, found.data(), group_of<T>(plan, in, first), columns, together);
+                             for (std::uint64_t c = 0; c < columns; ++c)
+                                 f(first + c, found[c]);
+                         });
 }
 
 /// The sums of a list of tensors, as if they were one array.

@@ -60,6 +60,13 @@ Acc reduce_by(Method method, const Source& source, std::uint32_t threads) {
     return tree<Acc>(source, threads);
 }
 
+/// Is the result what was reduced, but for NaN?
+template <class Acc>
+bool is_result(const Plan& plan, const OpInfo& op) {
+    return std::is_same_v<Acc, acc::Rounded<typename Acc::Value>> && op.finalize == Finalize::sum &&
+           plan.output() == dtype_of<typename Acc::Value>;
+}
+
 /// What was reduced of n terms, as the result or the two of moments.
 template <class Acc>
 void store(const Plan& plan, const OpInfo& op, const Acc& all, std::uint64_t n, void* out) {
@@ -69,9 +76,7 @@ void store(const Plan& plan, const OpInfo& op, const Acc& all, std::uint64_t n, 
             all.m);
     } else if constexpr (acc::is_product<Acc>) {
         acc::finish_into(out, plan.output(), all);
-    } else if (std::is_same_v<Acc, acc::Rounded<typename Acc::Value>> && op.finalize == Finalize::sum &&
-               plan.output() == dtype_of<typename Acc::Value> && n > 0) {
-        // What finish_into() gives, in a few instructions: groups may be short.
+    } else if (n > 0 && is_result<Acc>(plan, op)) { // what finish_into() gives, in a few instructions
         *static_cast<typename Acc::Value*>(out) = fp::canonical(all.sum);
     } else { // the sum of nothing is +0, and its mean 0/0
         acc::finish_into(out, plan.output(), n == 0 ? fp::Eft<double>{0.0, 0.0} : all.total(), op.finalize, n);
@@ -91,8 +96,7 @@ void with_reduction(const Plan& plan, const F& f) {
     });
 }
 
-/// Groups of elements as they are, of equal lengths, some neighbours at once; false where they have
-/// to come one by one.
+/// Groups of equal lengths, some neighbours at once; false where they have to come one by one.
 template <class Acc, class T>
 bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Inputs& in, void* out) {
     using Tiles = TileFunctions<T, Acc>;
@@ -101,18 +105,25 @@ bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Input
     const Tiles& tiles = isa.tiles.template of<Acc>();
     const std::uint64_t groups = plan.groups();
     const std::uint32_t threads = plan.launch().threads;
-    if (tiles.rows == nullptr || op.transform != Transform::element || groups < 2 || r.n == 0) return false;
+    if (groups < 2 || r.n == 0) return false;
     if (r.method == Method::serial || r.method == Method::atomic) return false;
     const T* const x = static_cast<const T*>(in.x);
     const detail::Strides strides = detail::strides_of(r);
     const std::size_t bytes = detail::group_bytes(plan);
     const auto store_all = [&](const Acc* found, std::uint64_t first, std::uint64_t count) {
+        if constexpr (std::is_same_v<Acc, acc::Rounded<typename Acc::Value>>) {
+            if (op.finalize == Finalize::sum && plan.output() == dtype_of<T>) { // all at once: groups may be short
+                static_assert(sizeof(Acc) == sizeof(typename Acc::Value));
+                return isa.rounded(&found->sum, static_cast<std::uint32_t>(count), static_cast<T*>(out) + first);
+            }
+        }
         for (std::uint64_t i = 0; i < count; ++i)
             store(plan, op, found[i], r.n, static_cast<char*>(out) + (first + i) * bytes);
     };
     constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
+    const bool as_they_are = tiles.rows != nullptr && op.transform == Transform::element;
     if (!detail::is_across(r.shape)) {
-        if (r.shape != Shape::rows || r.n > tile) return false;
+        if (r.shape != Shape::rows || r.n > tile || !as_they_are) return false;
         const std::uint64_t at_once = std::min<std::uint64_t>(64, spec::tiles(groups, threads));
         for_each(spec::tiles(groups, static_cast<std::uint32_t>(at_once)), threads, [&](std::uint64_t block) {
             const std::uint64_t first = block * at_once, count = std::min(at_once, groups - first);
@@ -127,7 +138,9 @@ bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Input
     using Above = spec::TreeOrder<sizeof(typename Acc::Value)>;
     constexpr std::uint64_t line = 64 / sizeof(T), room_for_tiles = (std::size_t{128} << 10) / sizeof(Acc);
     const std::uint64_t count = spec::tiles(r.n, tile);
-    std::uint64_t width = std::min<std::uint64_t>(Strip::columns, groups);
+    if (!as_they_are && r.n <= tile) return false; // then they are copied as a whole
+    std::uint64_t width =
+        std::min<std::uint64_t>(as_they_are ? Strip::columns : columns_at_once<T>(tile, op.inputs), groups);
     while (width > line &&
            (width * count > room_for_tiles || spec::tiles(groups, static_cast<std::uint32_t>(width)) * count < threads))
         width /= 2;
@@ -136,6 +149,13 @@ bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Input
         const std::uint64_t first = strip * width, columns = std::min(width, groups - first);
         const Buffer<Acc> found(count * columns);
         for_each(count, together, [&](std::uint64_t t) {
+            if (!as_they_are) {
+                const Arrays<T> all = group_of<T>(plan, in, first);
+                return for_each_column(all.part(t * tile, tile), columns, [&](std::uint64_t c, const Arrays<T>& part) {
+                    const auto m = static_cast<std::uint32_t>(part.n);
+                    found[t * columns + c] = Elements<T>{isa, op.transform, part}.template tile<Acc>(0, m);
+                });
+            }
             const Buffer<std::byte> room(Strip::room);
             const std::uint64_t m = std::min(tile, r.n - t * tile);
             const T* const from = x + first + t * tile * strides.element;
