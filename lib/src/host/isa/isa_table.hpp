@@ -181,8 +181,8 @@ struct IsaFunctions {
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words, ExactPlace& place);
 
-    /// Sums of `count` rows of m elements, which begin `pitch` apart; of neighbouring columns, at
-    /// least 16, whose elements lie `stride` apart, and what is read next begins at `next`. Of f64
+    /// Sums of `count` rows of m elements, which begin `pitch` apart; of neighbouring columns, 16
+    /// or more, whose elements lie `stride` apart, and what is read next begins at `next`. Of f64
     /// there are none.
     void (*plain_sums_of_rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, RowSums& out);
     void (*plain_sums_of_columns)(const T* x, std::uint64_t stride, std::uint32_t m, std::uint32_t columns,

@@ -15,8 +15,45 @@
 namespace detreduce::host {
 namespace exact = acc::exact;
 
+namespace {
+
+/// A normalized sum, and which of its limbs are not zero: few, as a rule.
+struct Limbs {
+    exact::Long number;
+    exact::LimbRange range;
+
+    static Limbs of(const exact::Long& number, int count) {
+        exact::LimbRange range{0, count};
+        while (range.last > 0 && number.limb[range.last - 1] == 0)
+            --range.last;
+        while (range.first < range.last && number.limb[range.first] == 0)
+            ++range.first;
+        return {number, range};
+    }
+    static Limbs of_state(const exact::Word* words) { return of({words, exact::lowest_exponent, words}, exact::limbs); }
+    /// Of products: those of the middle state, unless `joined` has to take what the others hold.
+    static Limbs of_products(const exact::Word* states, exact::Word* joined) {
+        const exact::Word *const middle = states + exact::words, *const upper = middle + exact::words;
+        exact::Word others = 0;
+        for (int k = 0; k < exact::limbs; ++k)
+            others |= states[k] | upper[k];
+        if (others == 0) return of_state(middle);
+        for (int k = 0; k < exact::product_limbs; ++k)
+            joined[k] = exact::joined_limb(states, k);
+        return of({joined, exact::lowest_product_exponent, middle}, exact::product_limbs);
+    }
+
+    void store(void* out, DType output, Finalize finalize) const {
+        exact::Scratch<exact::product_limbs> scratch; // not initialized
+        const auto outcome = exact::outcome(number, range.first, range.last, finalize, scratch);
+        acc::store_as(out, output, [&](auto t) { return exact::rounded<decltype(t)>(outcome); });
+    }
+};
+
+} // namespace
+
 void SumOfElements::store(const Found& sums, std::uint64_t, void* out) const {
-    acc::store_as(out, plan.output(), [&](auto t) { return exact::round<decltype(t)>(sums.words, op.finalize); });
+    Limbs::of_state(sums.words).store(out, plan.output(), op.finalize);
 }
 
 /// What is in the bins of a group, of any length below 2^30.
@@ -301,37 +338,19 @@ bool SumOfElements::store_neighbours(const Inputs& in, void* out) const {
 }
 
 void SumOfTerms::store(const Found& sums, std::uint64_t, void* out) const {
-    acc::store_as(out, plan.output(),
-                  [&](auto t) { return exact::round_products<decltype(t)>(sums.words, op.finalize); });
+    exact::Word joined[exact::product_limbs]; // not initialized
+    Limbs::of_products(sums.words, joined).store(out, plan.output(), op.finalize);
 }
-
-namespace {
-
-template <int Limbs>
-exact::LimbRange range_of(const exact::Word* limb) {
-    exact::LimbRange range{0, Limbs};
-    while (range.last > 0 && limb[range.last - 1] == 0)
-        --range.last;
-    while (range.first < range.last && limb[range.first] == 0)
-        ++range.first;
-    return range;
-}
-
-} // namespace
 
 void MomentsOp::store(const Found& sums, std::uint64_t n, void* out) const {
     const Request& r = plan.request();
-    const exact::Word *const sum = sums.words, *const squares = sums.words + exact::words;
     const acc::MomentsResult result{out, plan.output(), static_cast<std::uint32_t>(plan.result_bytes()), r.op,
                                     n,   r.ddof};
-    exact::Word joined[exact::product_limbs];
-    for (int k = 0; k < exact::product_limbs; ++k)
-        joined[k] = exact::joined_limb(squares, k);
+    exact::Word joined[exact::product_limbs]; // not initialized
+    const Limbs sum = Limbs::of_state(sums.words), squares = Limbs::of_products(sums.words + exact::words, joined);
     exact::VarianceRoom<> room;
-    const exact::MeanAndVariance m =
-        exact::mean_and_variance({sum, exact::lowest_exponent, sum}, range_of<exact::limbs>(sum),
-                                 {joined, exact::lowest_product_exponent, squares},
-                                 range_of<exact::product_limbs>(joined), n, r.ddof, r.op == Op::stddev, room);
+    const exact::MeanAndVariance m = exact::mean_and_variance(sum.number, sum.range, squares.number, squares.range, n,
+                                                              r.ddof, r.op == Op::stddev, room);
     result.store([&](auto t) { return exact::rounded<decltype(t)>(m.mean); },
                  [&](auto t) { return exact::rounded<decltype(t)>(m.variance); });
 }
