@@ -24,7 +24,7 @@ std::string words_of_data(const std::string& data) {
     static const std::map<std::string, std::string> words{
         {"half_zeros", "half of them zeros"},    {"lognormal", "log-normal, σ = 3"},
         {"outlier", "normal, one of them huge"}, {"wide", "exponents over 100 binades (f16: all of them)"},
-        {"worst", "every finite bit pattern"},
+        {"worst", "every finite bit pattern"},   {"adversary", "the worst that a search found"},
     };
     const auto at = words.find(data);
     return at == words.end() ? data : at->second;

@@ -6,7 +6,7 @@
 
 #include <detreduce/types.hpp>
 
-#include "adversaries.hpp"
+#include "cost_data.hpp"
 #include "cuda_check.hpp"
 
 namespace detreduce::report::gpu {

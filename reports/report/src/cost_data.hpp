@@ -9,6 +9,8 @@
 
 #include <detreduce/fp/convert.hpp>
 
+#include "adversaries.hpp"
+
 namespace detreduce::report {
 
 enum class Data : std::uint8_t {
@@ -16,13 +18,15 @@ enum class Data : std::uint8_t {
     half_zeros, ///< normal, but every second element, at random, is +0
     lognormal,  ///< about exp(3 · normal), cut at the largest number: most within 13 binades, some within 50
     outlier,    ///< normal, and one element of a slice ±largest/2^64 (f16, which has no such number: ±largest/2)
-    wide,  ///< exponents equally likely over 100 binades (f16: over its normal numbers), random signs and mantissas
-    worst, ///< exponents equally likely over the whole format, subnormals included, random signs and mantissas
+    wide,      ///< exponents equally likely over 100 binades (f16: over its normal numbers), random signs and mantissas
+    worst,     ///< exponents equally likely over the whole format, subnormals included, random signs and mantissas
+    adversary, ///< what a search found to be the slowest for `exact` on a GPU: with NaN, of some formats
 };
 
-inline constexpr Data all_data[] = {Data::normal,  Data::half_zeros, Data::lognormal,
-                                    Data::outlier, Data::wide,       Data::worst};
-inline constexpr std::string_view data_names[] = {"normal", "half_zeros", "lognormal", "outlier", "wide", "worst"};
+inline constexpr Data all_data[] = {Data::normal, Data::half_zeros, Data::lognormal, Data::outlier,
+                                    Data::wide,   Data::worst,      Data::adversary};
+inline constexpr std::string_view data_names[] = {"normal", "half_zeros", "lognormal", "outlier",
+                                                  "wide",   "worst",      "adversary"};
 
 [[nodiscard]] constexpr std::string_view name(Data data) {
     return data_names[static_cast<int>(data)];
@@ -33,33 +37,7 @@ inline constexpr std::string_view data_names[] = {"normal", "half_zeros", "logno
     return std::nullopt;
 }
 
-/// The random words of one element.
-struct Draws {
-    std::uint64_t seed, element;
-    /// Word `k` < 8: SplitMix64 (Steele, Lea, Flood 2014) at a step of its own.
-    [[nodiscard]] DETREDUCE_HD constexpr std::uint64_t operator()(std::uint64_t k) const {
-        std::uint64_t z = seed * 0xd1342543de82ef95u + (8 * element + k + 1) * 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
-    /// 0 … count − 1
-    [[nodiscard]] DETREDUCE_HD constexpr int below(std::uint64_t k, int count) const {
-        return static_cast<int>(((*this)(k) >> 32) * static_cast<std::uint64_t>(count) >> 32);
-    }
-};
-
 namespace cost_data {
-
-/// From sign, exponent field and the fraction's bits, of which the lowest are taken.
-template <class T>
-[[nodiscard]] DETREDUCE_HD constexpr T compose(std::uint64_t sign, int field, std::uint64_t fraction) {
-    constexpr int fraction_bits = fp::Format<T>::precision - 1;
-    const std::uint64_t magnitude =
-        static_cast<std::uint64_t>(field) << fraction_bits | (fraction & ((std::uint64_t{1} << fraction_bits) - 1));
-    const auto bits = static_cast<fp::Bits<T>>(magnitude);
-    return fp::from_bits<T>(static_cast<fp::Bits<T>>((sign & 1) != 0 ? bits | fp::sign_mask<T> : bits));
-}
 
 /// Twelve uniforms of 21 bits, and 32 random bits below so that every bit of a double's mantissa is
 /// random.
@@ -122,6 +100,8 @@ template <class T>
         return cost_data::wide<T>(draw);
     case Data::worst:
         return cost_data::worst<T>(draw);
+    case Data::adversary:
+        return element<T>(worst_adversary<T>(), seed, i);
     default:
         return fp::round_to<T>(cost_data::normal(draw));
     }

@@ -14,7 +14,7 @@
 namespace detreduce::report {
 namespace {
 
-constexpr Data kinds[] = {Data::normal, Data::wide};
+constexpr Data kinds[] = {Data::normal, Data::wide, Data::adversary};
 
 template <class T>
 Candidate<T> method_candidate(Method method, int threads, Isa isa = Isa::automatic) {

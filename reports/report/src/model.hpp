@@ -139,7 +139,7 @@ struct CostRow {
     std::string candidate; ///< "read", "tree", "std::accumulate", "cub::DeviceReduce::Sum", …
     std::string variant;   ///< "1 thread", "last_block", …; empty when there is only one
     std::string device;
-    std::string data; ///< what was summed: normal, half_zeros, lognormal, outlier, wide, worst (cost_data.hpp)
+    std::string data; ///< what was summed: normal, half_zeros and others (cost_data.hpp)
     std::uint64_t n = 0;
     std::uint64_t bytes = 0;
     std::int64_t repeats = 0;
