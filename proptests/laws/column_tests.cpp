@@ -125,6 +125,28 @@ TEMPLATE_TEST_CASE("columns longer than a tile: as many results of one column", 
     }
 }
 
+// So many that the results of tiles, too, take much of a thread's room.
+TEST_CASE("columns of hundreds of tiles: as many results of one column", "[ops]") {
+    constexpr std::size_t n = 600 * spec::TreeOrder<sizeof(double)>::tile - 77, groups = 8;
+    std::vector<double> x(n * groups);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<double>(accuracy::hash(5, i) >> 11) - 0x1p52;
+    for (const Method method : {Method::tree, Method::compensated, Method::exact}) {
+        Request request{.op = Op::nrm2, .method = method, .dtype = DType::f64, .n = n};
+        request.device = cpu;
+        request.launch.threads = 1;
+        std::vector<char> expected;
+        for (std::size_t g = 0; g < groups; ++g) {
+            const auto one = results_of(request, column_of(x, groups, g).data(), nullptr);
+            expected.insert(expected.end(), one.begin(), one.end());
+        }
+        request.shape = Shape::columns;
+        request.groups = groups;
+        INFO(name(method));
+        REQUIRE(results_of(request, x.data(), nullptr) == expected);
+    }
+}
+
 // The sum of a short group is rounded from a double that is exact, many at once.
 TEMPLATE_TEST_CASE("sums of short groups are rounded once to every format", "[ops]", float, float16, bfloat16) {
     constexpr std::size_t groups = 4096, n = 3;

@@ -11,7 +11,7 @@ namespace detreduce::host {
 
 /// What the buffers of one call take on one thread, at most. Most: the results of tiles on three
 /// levels, 256 KiB and a few items, and beside them a tile of terms and their errors, or of
-/// elements that were copied, or both.
+/// elements that were copied, or both. Strips of columns are as wide as the rest of it allows.
 inline constexpr std::size_t arena_bytes = std::size_t{384} << 10;
 
 /// The last to be taken is the first to be given back.

@@ -66,8 +66,8 @@ template <class T>
             strides.element};
 }
 
-/// Bytes of columns that are copied beside each other, at most: what terms and their errors leave
-/// of the arena.
+/// Bytes of columns that are copied beside each other, and of what is kept of them, at most: what
+/// terms and their errors leave of the arena.
 template <class T>
 inline constexpr std::size_t strip_bytes = arena_bytes -
                                            2 * spec::TreeOrder<sizeof(T)>::tile * sizeof(fp::Arithmetic<T>) -
@@ -113,12 +113,13 @@ template <class T>
 }
 
 /// How many columns of n elements, of one array or two, for_each_column() takes at once: a line of
-/// memory, or what there is room for.
+/// memory, or what there is room for, `kept` bytes of each beside it; at most `most`.
 template <class T>
-[[nodiscard]] std::uint64_t columns_at_once(std::uint64_t n, std::uint64_t arrays) {
-    const std::uint64_t fit = strip_bytes<T> / (sizeof(T) * column_pitch<T>(n) * arrays),
-                        most = std::min(line_bytes / sizeof(T), fit);
-    return most < columns_side_by_side ? most : most / columns_side_by_side * columns_side_by_side;
+[[nodiscard]] constexpr std::uint64_t columns_at_once(std::uint64_t n, std::uint64_t arrays, std::uint64_t kept,
+                                                      std::uint64_t most) {
+    const std::uint64_t fit = strip_bytes<T> / (sizeof(T) * column_pitch<T>(n) * arrays + kept),
+                        width = std::min({line_bytes / sizeof(T), fit, most});
+    return width < columns_side_by_side ? width : width / columns_side_by_side * columns_side_by_side;
 }
 
 /// f(c, column) for each of `columns` neighbours, as neighbouring elements, from a copy. `first` is
@@ -142,7 +143,7 @@ void for_each_group(const Plan& plan, const Inputs& in, void* out, const F& f) {
     const std::size_t bytes = detail::group_bytes(plan);
     const auto result = [=](std::uint64_t i) { return static_cast<char*>(out) + i * bytes; };
     if (detail::is_across(r.shape) && r.n > 1 && r.n <= spec::TreeOrder<sizeof(T)>::tile) {
-        const std::uint64_t width = std::min(columns_at_once<T>(r.n, info(r.op).inputs), spec::tiles(groups, threads));
+        const std::uint64_t width = columns_at_once<T>(r.n, info(r.op).inputs, 0, spec::tiles(groups, threads));
         if (width > 1) {
             return for_each(spec::tiles(groups, width), threads, [&](std::uint64_t strip) {
                 const std::uint64_t first = strip * width, columns = std::min(width, groups - first);

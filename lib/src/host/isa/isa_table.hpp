@@ -152,7 +152,7 @@ struct IsaFunctions {
 
     /// out[i] = values[i], rounded.
     void (*rounded)(const V* values, std::uint32_t m, T* out);
-    /// out[i] = sums[i], finite, rounded once.
+    /// out[i] = sums[i], rounded once. Of a sum that is not finite anything may be written.
     void (*rounded_sums)(const double* sums, std::uint32_t m, T* out);
     template <class Out>
     void store(const V* values, std::uint32_t m, Out* out) const {

@@ -17,7 +17,7 @@ namespace exact = acc::exact;
 
 namespace {
 
-/// A normalized sum, and which of its limbs are not zero: few, as a rule.
+/// A sum, and which of its limbs are not zero: few, as a rule.
 struct Limbs {
     exact::Long number;
     exact::LimbRange range;
@@ -205,10 +205,9 @@ template <class T>
 void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_t n, std::uint64_t columns,
                                   std::uint32_t threads, Before& before, char* out) const {
     constexpr std::uint64_t most = GroupSums::most, few = 64; ///< rows; columns with a top of their own
-    // Rows of which few columns of normal numbers are no plain sums, and columns that fill a
-    // register.
-    constexpr std::uint64_t plain_rows = std::min(RowSums::row, 1u << (53 - fp::Format<T>::precision) / 3),
-                            fewest_plain = 16;
+    // With so many rows hardly any column of normal numbers is no plain sum.
+    constexpr std::uint64_t plain_rows = std::min(RowSums::row, 1u << (53 - fp::Format<T>::precision) / 3);
+    constexpr std::uint64_t fewest_plain = 16; ///< columns, which fill a register
     const std::size_t bytes = detail::group_bytes(plan);
     const IsaFunctions<T>& own = isa.of<T>();
     const auto top_of = [&](std::uint64_t first, std::uint64_t width, std::uint64_t from, std::uint64_t count) {
@@ -243,6 +242,18 @@ void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_
         });
         store_all([&](std::uint64_t c, void* to) { return store_bins(found.of[c], tried, n, to); });
     };
+    // From the first to the last that is not done, of `count` columns.
+    struct Run {
+        std::uint64_t at, width;
+    };
+    const auto remaining = [&](std::uint64_t first, std::uint64_t count) {
+        std::uint64_t begin = first, end = std::min(columns, first + count);
+        while (begin < end && done[begin])
+            ++begin;
+        while (end > begin && done[end - 1])
+            --end;
+        return Run{begin, end - begin};
+    };
     const bool tries_plain = !fp::is_f64<T> && n <= plain_rows && columns >= fewest_plain && before.tries_plain();
     if (tries_plain) {
         const auto width = static_cast<std::uint32_t>(columns);
@@ -260,13 +271,8 @@ void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_
         attempt(0, columns, before.top);
     }
     for (std::uint64_t first = 0; first < columns; first += few) {
-        const bool *const begin = done + first, *const end = done + std::min(columns, first + few);
-        const bool* const left = std::find(begin, end, false);
-        if (left == end) continue;
-        const bool* right = end; // behind the last that is not done
-        while (right[-1])
-            --right;
-        const auto at = static_cast<std::uint64_t>(left - done), width = static_cast<std::uint64_t>(right - left);
+        const auto [at, width] = remaining(first, few);
+        if (width == 0) continue;
         int top = GroupWindow::lowest_top;
         for (std::uint64_t i = 0; i < n; i += most)
             top = std::max(top, top_of(at, width, i, std::min(n - i, most)));
@@ -274,13 +280,13 @@ void SumOfElements::store_columns(const T* x, std::uint64_t stride, std::uint64_
         attempt(at, width, before.top);
     }
     for (std::uint64_t first = 0; first < columns; first += gathered_columns<T>) {
-        const std::uint64_t width = std::min(columns - first, gathered_columns<T>);
-        if (std::all_of(done + first, done + first + width, [](bool is_done) { return is_done; })) continue;
+        const auto [at, width] = remaining(first, gathered_columns<T>);
+        if (width == 0) continue;
         const Buffer<Found> found(width);
         std::fill_n(found.data(), width, Found{});
-        gather_columns(*this, found.data(), Arrays<T>{x + first, nullptr, n, stride}, width, threads);
+        gather_columns(*this, found.data(), Arrays<T>{x + at, nullptr, n, stride}, width, threads);
         for (std::uint64_t c = 0; c < width; ++c) {
-            if (!done[first + c]) store(found[c], n, out + (first + c) * bytes);
+            if (!done[at + c]) store(found[c], n, out + (at + c) * bytes);
         }
     }
 }
@@ -314,7 +320,7 @@ bool SumOfElements::store_neighbours(const Inputs& in, void* out) const {
     const auto parts_are_below = [&](std::uint64_t count) {
         return is_across && spec::tiles(groups, static_cast<std::uint32_t>(at_once)) < count;
     };
-    while (at_once > together && parts_are_below(std::uint64_t{4} * threads))
+    while (at_once > together && threads > 1 && parts_are_below(std::uint64_t{4} * threads))
         at_once /= 2;
     while (at_once > line && parts_are_below(threads))
         at_once /= 2;

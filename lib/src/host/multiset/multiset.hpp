@@ -76,7 +76,7 @@ struct SumOfElements : ExactOp<ElementSums> {
     static constexpr std::uint32_t rows_at_once = 64;
     /// What is known of the groups before.
     struct Before {
-        static constexpr int pause = 15; ///< batches, after one of which more than a quarter was no plain sum
+        static constexpr int pause = 15; ///< batches, after one of which many groups were no plain sums
         int top;                         ///< where the bins are tried first
         int others = 0;                  ///< for how many batches plain sums are not tried
 
@@ -221,7 +221,7 @@ void gather_columns(const Op& op, typename Op::Found* all, const Arrays<T>& firs
                     std::uint32_t threads) {
     using Found = typename Op::Found;
     constexpr std::uint64_t most = gathered_columns<T>, rows = 2048; ///< of one array; of two half as many
-    static_assert(most * (column_pitch<T>(rows) * sizeof(T) + 4 * sizeof(Found)) <= arena_bytes);
+    static_assert(most * (2 * column_pitch<T>(rows / 2) * sizeof(T) + 2 * sizeof(Found)) <= strip_bytes<T>);
     const std::uint64_t block = first.y ? rows / 2 : rows, n = first.n;
     const auto add = [&](Found* found, std::uint64_t begin, std::uint64_t end) {
         for (; begin < end; begin += block) {
@@ -246,7 +246,7 @@ void gather_columns(const Op& op, typename Op::Found* all, const Arrays<T>& firs
 template <class T, class Op, class F>
 void gather_all_columns(const Op& op, const Plan& plan, const Inputs& in, const F& f) {
     using Found = typename Op::Found;
-    constexpr std::uint64_t width = gathered_columns<T>, part = 65536;
+    constexpr std::uint64_t width = gathered_columns<T>, part = 4096; ///< rows that are worth a thread
     const std::uint64_t groups = plan.groups(), n = plan.request().n;
     for_each_or_together(spec::tiles(groups, width), n / part + 1, plan.launch().threads,
                          [&](std::uint64_t strip, std::uint32_t together) {

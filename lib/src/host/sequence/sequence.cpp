@@ -60,13 +60,6 @@ Acc reduce_by(Method method, const Source& source, std::uint32_t threads) {
     return tree<Acc>(source, threads);
 }
 
-/// Is the result what was reduced, but for NaN?
-template <class Acc>
-bool is_result(const Plan& plan, const OpInfo& op) {
-    return std::is_same_v<Acc, acc::Rounded<typename Acc::Value>> && op.finalize == Finalize::sum &&
-           plan.output() == dtype_of<typename Acc::Value>;
-}
-
 /// What was reduced of n terms, as the result or the two of moments.
 template <class Acc>
 void store(const Plan& plan, const OpInfo& op, const Acc& all, std::uint64_t n, void* out) {
@@ -76,7 +69,9 @@ void store(const Plan& plan, const OpInfo& op, const Acc& all, std::uint64_t n, 
             all.m);
     } else if constexpr (acc::is_product<Acc>) {
         acc::finish_into(out, plan.output(), all);
-    } else if (n > 0 && is_result<Acc>(plan, op)) { // what finish_into() gives, in a few instructions
+    } else if (std::is_same_v<Acc, acc::Rounded<typename Acc::Value>> && op.finalize == Finalize::sum &&
+               plan.output() == dtype_of<typename Acc::Value> && n > 0) {
+        // What finish_into() gives, in a few instructions: groups may be short.
         *static_cast<typename Acc::Value*>(out) = fp::canonical(all.sum);
     } else { // the sum of nothing is +0, and its mean 0/0
         acc::finish_into(out, plan.output(), n == 0 ? fp::Eft<double>{0.0, 0.0} : all.total(), op.finalize, n);
@@ -96,7 +91,7 @@ void with_reduction(const Plan& plan, const F& f) {
     });
 }
 
-/// Groups of equal lengths, some neighbours at once; false where they have to come one by one.
+/// Groups of equal lengths, some neighbours at once; false where for_each_group() has to.
 template <class Acc, class T>
 bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Inputs& in, void* out) {
     using Tiles = TileFunctions<T, Acc>;
@@ -138,9 +133,12 @@ bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Input
     using Above = spec::TreeOrder<sizeof(typename Acc::Value)>;
     constexpr std::uint64_t line = 64 / sizeof(T), room_for_tiles = (std::size_t{128} << 10) / sizeof(Acc);
     const std::uint64_t count = spec::tiles(r.n, tile);
-    if (!as_they_are && r.n <= tile) return false; // then they are copied as a whole
-    std::uint64_t width =
-        std::min<std::uint64_t>(as_they_are ? Strip::columns : columns_at_once<T>(tile, op.inputs), groups);
+    if (!as_they_are && r.n <= tile) return false; // for_each_group() copies such columns as a whole
+    std::uint64_t width = std::min<std::uint64_t>(
+        as_they_are ? Strip::columns
+                    : columns_at_once<T>(tile, op.inputs, spec::tiles(r.n, tile) * sizeof(Acc), max_groups),
+        groups);
+    if (width == 0) return false;
     while (width > line &&
            (width * count > room_for_tiles || spec::tiles(groups, static_cast<std::uint32_t>(width)) * count < threads))
         width /= 2;
@@ -171,7 +169,8 @@ bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Input
         }
         store_all(found.data(), first, columns);
     };
-    for_each_or_together(spec::tiles(groups, static_cast<std::uint32_t>(width)), count, threads, reduce_strip);
+    const std::uint64_t strips = spec::tiles(groups, static_cast<std::uint32_t>(width));
+    for_each_or_together(strips, strips >= count ? 1 : count, threads, reduce_strip);
     return true;
 }
 
