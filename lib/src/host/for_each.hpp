@@ -1,6 +1,7 @@
 // What threads do together on the CPU.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "host/pool.hpp"
@@ -34,6 +35,13 @@ void for_each_or_together(std::uint64_t count, std::uint64_t parts, std::uint32_
     if (parts <= 1 || count >= threads) return for_each(count, threads, [&](std::uint64_t i) { f(i, 1u); });
     for (std::uint64_t i = 0; i < count; ++i)
         f(i, threads);
+}
+
+/// f(i, begin, end) for run i of n ≥ 1 elements; there are at most `most` runs.
+template <class F>
+void for_runs(std::uint64_t n, std::uint32_t most, std::uint32_t threads, const F& f) {
+    const std::uint64_t run = (n + most - 1) / most;
+    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) { f(i, i * run, std::min((i + 1) * run, n)); });
 }
 
 } // namespace detreduce::host

@@ -143,9 +143,9 @@ void add_text(Section& section, bool gpu) {
         "normal; "
         "outlier, one element 2⁶⁴ below the largest number of the format among normal ones; wide, exponents spread "
         "evenly "
-        "over 100 binades; worst, over the whole format; adversary, what a search for the slowest data found on an "
-        "NVIDIA H200: of f16 and f32 every tenth or eighth element is NaN or −0, of bf16 and f64 exponents go through "
-        "the whole format."};
+        "over 100 binades; worst, over the whole format; adversary, what a search for the slowest data of each dtype "
+        "found on an NVIDIA "
+        "H200."};
 }
 
 } // namespace

@@ -119,6 +119,7 @@ struct GroupSums {
 /// Sums of rows or columns by additions of doubles alone, where these round nothing.
 struct RowSums {
     static constexpr std::uint32_t groups = 256; ///< at most
+    static constexpr std::uint32_t columns = 16; ///< at least, of columns: they fill a register
     static constexpr std::uint32_t row = 4096;   ///< elements; longer rows are seldom such
     double sum[groups];
     std::int32_t is_sum[groups]; ///< 0: another way has to be taken
@@ -181,9 +182,9 @@ struct IsaFunctions {
     /// Adds n elements to the words of a state. What comes out is normalized if what went in was.
     void (*exact)(const T* x, std::uint64_t n, acc::exact::Word* words, ExactPlace& place);
 
-    /// Sums of `count` rows of m elements, which begin `pitch` apart; of neighbouring columns, 16
-    /// or more, whose elements lie `stride` apart, and what is read next begins at `next`. Of f64
-    /// there are none.
+    /// Sums of `count` rows of m elements, which begin `pitch` apart; of RowSums::columns
+    /// neighbouring columns or more, whose elements lie `stride` apart, and what is read next
+    /// begins at `next`. Of f64 there are none.
     void (*plain_sums_of_rows)(const T* x, std::uint64_t pitch, std::uint32_t m, std::uint32_t count, RowSums& out);
     void (*plain_sums_of_columns)(const T* x, std::uint64_t stride, std::uint32_t m, std::uint32_t columns,
                                   const T* next, RowSums& out);

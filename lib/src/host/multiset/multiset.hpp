@@ -188,11 +188,10 @@ template <class Op, class Add>
 void gather_runs(const Op& op, typename Op::Found& all, std::uint64_t n, std::uint32_t threads, const Add& add) {
     if (n == 0) return;
     if (threads == 1) return add(all, 0, n);
-    const std::uint64_t run = (n + threads - 1) / threads;
     std::mutex merging;
-    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) {
+    for_runs(n, threads, threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
         typename Op::Found own{};
-        add(own, i * run, std::min((i + 1) * run, n));
+        add(own, begin, end);
         const std::lock_guard lock(merging);
         op.merge(all, own, 0);
     });
@@ -230,12 +229,11 @@ void gather_columns(const Op& op, typename Op::Found* all, const Arrays<T>& firs
         }
     };
     if (threads == 1) return add(all, 0, n);
-    const std::uint64_t run = (n + threads - 1) / threads;
     std::mutex merging;
-    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) {
+    for_runs(n, threads, threads, [&](std::uint64_t, std::uint64_t begin, std::uint64_t end) {
         const Buffer<Found> own(columns);
         std::fill_n(own.data(), columns, Found{});
-        add(own.data(), i * run, std::min((i + 1) * run, n));
+        add(own.data(), begin, end);
         const std::lock_guard lock(merging);
         for (std::uint64_t c = 0; c < columns; ++c)
             op.merge(all[c], own[c], 0);

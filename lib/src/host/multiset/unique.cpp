@@ -13,13 +13,6 @@
 namespace detreduce::host {
 namespace {
 
-/// f(begin, end) for runs of the n elements, of which there are at most `most`.
-template <class F>
-void for_runs(std::uint64_t n, std::uint32_t most, std::uint32_t threads, const F& f) {
-    const std::uint64_t run = (n + most - 1) / most;
-    for_each((n + run - 1) / run, threads, [&](std::uint64_t i) { f(i, i * run, std::min((i + 1) * run, n)); });
-}
-
 /// One bit for each pattern of 16 bits, none of them set.
 struct Patterns {
     static constexpr std::uint32_t size = 1024;

@@ -135,9 +135,7 @@ bool reduce_neighbours(const Plan& plan, const IsaFunctions<T>& isa, const Input
     const std::uint64_t count = spec::tiles(r.n, tile);
     if (!as_they_are && r.n <= tile) return false; // for_each_group() copies such columns as a whole
     std::uint64_t width = std::min<std::uint64_t>(
-        as_they_are ? Strip::columns
-                    : columns_at_once<T>(tile, op.inputs, spec::tiles(r.n, tile) * sizeof(Acc), max_groups),
-        groups);
+        as_they_are ? Strip::columns : columns_at_once<T>(tile, op.inputs, count * sizeof(Acc), max_groups), groups);
     if (width == 0) return false;
     while (width > line &&
            (width * count > room_for_tiles || spec::tiles(groups, static_cast<std::uint32_t>(width)) * count < threads))
