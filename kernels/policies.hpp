@@ -124,7 +124,7 @@ inline constexpr Kernel exact_groups{128, 7}, exact_groups_of_f64{128, 6}, exact
 /// 16-bit rows of 512 .81 for .82, of 4096 .92 for .87) or more (f32 rows of 65536 .82 for .85: few
 /// rows are left for many warps), nor for segments of 16 bits (.62 for .64). Batches that a warp
 /// leaves after one of which most was left.
-inline constexpr Kernel plain_groups{128, 10};
+inline constexpr Kernel plain_groups{128, 10}, plain_moments{128, 6}, plain_moments_of_16_bits{128, 5};
 #ifndef DETREDUCE_PLAIN_BYTES
 #define DETREDUCE_PLAIN_BYTES (32u << 20)
 #endif

@@ -154,6 +154,71 @@ TEMPLATE_TEST_CASE("moments: groups of as many elements are merged without a div
     }
 }
 
+/// Sums of numbers that are often equal or few, or have few bits, so that results are numbers of
+/// the format or lie in the middle of two, and others; of all magnitudes that states have.
+TEST_CASE("moments: what two doubles say is what long integers say", "[moments][exact]") {
+    namespace exact = acc::exact;
+    constexpr int tries = 200000;
+    int settled[3] = {}, all[3] = {};
+    for (std::uint64_t seed = 0; seed < tries; ++seed) {
+        const auto draw = [seed](std::uint64_t k) { return accuracy::hash(seed, k); };
+        const std::uint64_t n = 2 + draw(1) % (std::uint64_t{1} << draw(2) % 40),
+                            ddof = draw(3) % 3 == 0 ? 0 : draw(4) % n;
+        const int bits = 1 + static_cast<int>(draw(5) % 60), unit = static_cast<int>(draw(6) % 1800) - 1000;
+        // n₁ elements a and n − n₁ elements b, in units of 2^unit
+        const auto number = [&](std::uint64_t k) { return static_cast<std::int64_t>(draw(k)) >> (63 - bits); };
+        const __int128 a = number(7), b = draw(8) % 4 == 0 ? a + static_cast<std::int64_t>(draw(9) % 5) - 2 : number(9);
+        const std::uint64_t first = draw(10) % (n + 1);
+        const auto put = [](exact::Word* words, accuracy::cpp_int x, int at) { // at: a multiple of 32, of limb 0
+            const bool negative = x < 0;
+            if (negative) x = -x;
+            for (int k = 0; x != 0; ++k, x >>= 32u) {
+                const auto limb = static_cast<exact::Word>(x & 0xffffffffu);
+                words[at / 32 + k] = negative ? -limb : limb;
+            }
+        };
+        const accuracy::cpp_int A = a, B = b, sum = A * first + B * (n - first),
+                                squares = A * A * first + B * B * (n - first);
+        exact::Word s[exact::limbs] = {}, q[exact::product_limbs] = {};
+        const int from = unit - exact::lowest_exponent, square_from = 2 * unit - exact::lowest_product_exponent;
+        put(s, accuracy::cpp_int(sum << unsigned(from % 32)), from - from % 32);
+        put(q, accuracy::cpp_int(squares << unsigned(square_from % 32)), square_from - square_from % 32);
+        static exact::VarianceRoom<> room;
+        const exact::Magnitude ms =
+                                   exact::magnitude_of({s, exact::lowest_exponent, nullptr}, 0, exact::limbs, room.sum),
+                               mq = exact::magnitude_of({q, exact::lowest_product_exponent, nullptr}, 0,
+                                                        exact::product_limbs, room.squares);
+        exact::Outcome long_variance[2] = {},
+                       mean = exact::Outcome::of(exact::leading(ms)).finalized(Finalize::mean, n);
+        for (const bool root : {false, true})
+            long_variance[root] = exact::Outcome::of(exact::variance(ms, mq, n, ddof, root, room));
+        int number_of_format = 0;
+        for (const fp::AnyFormat& f :
+             {fp::AnyFormat::of<double>(), fp::AnyFormat::of<float>(), fp::AnyFormat::of<float16>()}) {
+            for (const bool root : {false, true}) {
+                const exact::WantedMoments wanted{n, ddof, true, root, f};
+                exact::Outcome o;
+                CAPTURE(seed, n, ddof, f.bits, root);
+                ++all[number_of_format];
+                const int scale = mq.last == mq.first ? 0 : exact::scale_of(mq),
+                          scale_of_sum = ms.last == ms.first ? 0 : exact::scale_of(ms);
+                if (exact::settles_variance(exact::near_of(ms, scale / 2), exact::near_of(mq, scale), scale, wanted,
+                                            o)) {
+                    ++settled[number_of_format];
+                    REQUIRE(exact::rounded(f, o) == exact::rounded(f, long_variance[root]));
+                }
+                if (exact::settles_mean(exact::near_of(ms, scale_of_sum), scale_of_sum, wanted, o))
+                    REQUIRE(exact::rounded(f, o) == exact::rounded(f, mean));
+            }
+            ++number_of_format;
+        }
+    }
+    for (int k = 0; k < 3; ++k) {
+        CAPTURE(k, settled[k], all[k]);
+        REQUIRE(settled[k] > all[k] / 4);
+    }
+}
+
 /// n·Σx² has up to two limbs more than Σx²; the second of them only where there are more than 2^32
 /// elements.
 TEST_CASE("moments: the variance of 2^40 elements from its sums", "[moments]") {

@@ -1,6 +1,7 @@
-// Rows and segments of many bytes by `exact` on a GPU are first added up as one or two doubles, as
-// far as nothing is rounded (kernels/multiset/exact/plain_rows.cuh and plain.cuh). Here some of
-// them are that, some just are not, and some never are, in every order. The CPU gives the bits.
+// Rows and segments of many bytes by `exact` on a GPU, and for moments their squares, are first
+// added up as one or two doubles, as far as nothing is rounded
+// (kernels/multiset/exact/plain_rows.cuh and plain.cuh). Here some of them are that, some just are
+// not, and some never are, in every order. The CPU gives the bits.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -156,12 +157,13 @@ TEMPLATE_TEST_CASE("plain groups: rows of every kind", "[gpu][exact][groups]", f
         check<float>(r, x, {}, 0, 37);
         check<float>(r, x, {}, 0);
         check<TestType>(r, x, {}, 1);
-        for (const Op op : {Op::mean, Op::asum}) {
+        for (const Op op : {Op::mean, Op::asum, Op::variance, Op::moments}) {
             Request of_op = r;
             of_op.op = op;
             check<double>(of_op, x, {}, 0);
             check<float>(of_op, x, {}, 0);
         }
+        check<TestType>({.op = Op::stddev, .shape = Shape::rows, .n = n, .groups = groups, .ddof = n / 2}, x, {}, 1);
     }
 }
 
@@ -169,7 +171,9 @@ TEMPLATE_TEST_CASE("plain groups: rows as memory has them", "[gpu][exact][groups
                    double) {
     for (const std::size_t n : {32, 512, 4096}) {
         const std::size_t groups = groups_of<TestType>(n);
-        check<TestType>({.shape = Shape::rows, .n = n, .groups = groups}, rows_of<TestType>(n, n, groups), {}, 0);
+        const auto x = rows_of<TestType>(n, n, groups);
+        check<TestType>({.shape = Shape::rows, .n = n, .groups = groups}, x, {}, 0);
+        check<TestType>({.op = Op::moments, .shape = Shape::rows, .n = n, .groups = groups}, x, {}, 0);
     }
 }
 
@@ -177,24 +181,28 @@ TEMPLATE_TEST_CASE("plain groups: rows with room between them", "[gpu][exact][gr
     for (const auto& [n, stride] :
          {std::pair<std::size_t, std::size_t>{32, 40}, {65, 67}, {500, 512}, {4096, 4104}, {1200, 1201}}) {
         const std::size_t groups = groups_of<TestType>(n);
-        check<float>({.shape = Shape::rows, .n = n, .groups = groups, .stride = stride},
-                     rows_of<TestType>(n, stride, groups), {}, 0);
+        const auto x = rows_of<TestType>(n, stride, groups);
+        for (const Op op : {Op::sum, Op::variance})
+            check<float>({.op = op, .shape = Shape::rows, .n = n, .groups = groups, .stride = stride}, x, {}, 0);
     }
 }
 
-/// Those of 16 bits keep their bins.
-TEST_CASE("plain groups: segments of every length, and none", "[gpu][exact][groups][sanitizer]") {
+/// Sums of 16 bits keep their bins.
+TEMPLATE_TEST_CASE("plain groups: segments of every length, and none", "[gpu][exact][groups][sanitizer]", bfloat16,
+                   float) {
     constexpr std::size_t length = 200, most = 70000;
-    const auto x = rows_of<float>(length, length, groups_of<float>(length));
+    const auto x = rows_of<TestType>(length, length, groups_of<TestType>(length));
     std::vector<std::uint64_t> offsets{0};
     for (std::uint64_t i = 0; offsets.back() < x.size(); ++i) {
         const std::uint64_t word = accuracy::hash(5, i);
         const std::uint64_t n = word % 9 == 0 ? 0 : i % 5000 == 7 ? most : word % 7 == 0 ? length : word % 700;
         offsets.push_back(std::min<std::uint64_t>(offsets.back() + n, x.size()));
     }
-    const Request r{.shape = Shape::segments, .n = x.size(), .groups = offsets.size() - 1};
-    check<float>(r, x, offsets, 0);
-    check<double>(r, x, offsets, 1);
+    for (const Op op : {Op::sum, Op::variance}) {
+        const Request r{.op = op, .shape = Shape::segments, .n = x.size(), .groups = offsets.size() - 1};
+        check<float>(r, x, offsets, 0);
+        check<double>(r, x, offsets, 1);
+    }
 }
 
 } // namespace detreduce::proptests

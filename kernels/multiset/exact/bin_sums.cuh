@@ -182,6 +182,49 @@ __device__ __noinline__ void save_sums(BinSums<BinsOf> sums, std::uint64_t n, Wo
     }
 }
 
+/// Writes mean and variance of n elements, if these say it: Σx² is 2^scale times as large, Σx
+/// 2^(scale / 2) times. Not inlined, as it is the same for all dtypes.
+static __device__ __noinline__ bool store_moments(acc::exact::Near sum, acc::exact::Near squares, int scale,
+                                                  std::uint64_t n, Finish to) {
+    acc::exact::MeanAndVariance m;
+    if (!acc::exact::settles(sum, squares, scale, to.moments(n), m)) return false;
+    to.store(m);
+    return true;
+}
+/// What bins hold, times 2^-scale: low and high words as in BinSums.
+template <class BinsOf>
+[[nodiscard]] __device__ __forceinline__ acc::exact::Near near_of_bins(const Word* low, const Word* high, int top,
+                                                                       int scale) {
+    double sum = 0, rest = 0, all = 0;
+    bool known = true;
+#pragma unroll
+    for (int k = 0; k < BinsOf::count; ++k) {
+        const int unit = top + BinsOf::relative_unit(k) - scale;
+        known = known && unit > -900 && unit < 900;
+        const double scaled = power_of_two(known ? unit : 0);
+#pragma unroll
+        for (int half = 1; half >= 0; --half) {
+            const Word word = half != 0 ? high[k] : low[k];
+            const auto number = static_cast<double>(word), part = number * (half != 0 ? scaled * 0x1p32 : scaled);
+            known = known && static_cast<Word>(number) == word;
+            const auto s = fp::two_sum(sum, part);
+            sum = s.value;
+            rest += s.error;
+            all += fabs(part);
+        }
+    }
+    return known ? acc::exact::Near{sum, rest, 0x1p-98 * all} : acc::exact::Near{0, 0, 1};
+}
+/// The same of Σx and Σx² in such bins.
+template <class Sums, class Squares>
+[[nodiscard]] __device__ __forceinline__ bool store_moments(const Word* low, const Word* high, int top,
+                                                            const Word* squares_low, const Word* squares_high,
+                                                            int squares_top, std::uint64_t n, const Finish& to) {
+    const int scale = squares_top & ~1;
+    return store_moments(near_of_bins<Sums>(low, high, top, scale / 2),
+                         near_of_bins<Squares>(squares_low, squares_high, squares_top, scale), scale, n, to);
+}
+
 /// Rounds a group of n elements from the sums of its bins, or saves its state. None of them was NaN
 /// or infinite, nor were all −0. Not inlined, and by value, as what a call has the address of is
 /// kept in memory.
@@ -203,14 +246,17 @@ __device__ __noinline__ void round_sums(BinSums<BinsOf> sums, std::uint64_t n, F
         finish.store(Outcome::of(number), n);
     } else {
         using Sums = typename BinsOf::Sums;
+        using Squares = typename BinsOf::Squares;
+        if (store_moments<Sums, Squares>(sums.low, sums.high, sums.place.sums, sums.low + Sums::count,
+                                         sums.high + Sums::count, sums.place.squares, n, finish))
+            return;
         const SumLimbs<Sums, true> sum(sums.low, sums.high, sums.place.sums);
-        const SumLimbs<typename BinsOf::Squares, true> squares(sums.low + Sums::count, sums.high + Sums::count,
-                                                               sums.place.squares);
+        const SumLimbs<Squares, true> squares(sums.low + Sums::count, sums.high + Sums::count, sums.place.squares);
         // Both windows hold the elements: twice the unit of the one is less than 8 limbs from that
         // of the other.
         VarianceRoom<sum.count, squares.count, 10> room;
-        finish.store(mean_and_variance(sum.number(), {0, sum.count}, squares.number(), {0, squares.count}, n,
-                                       finish.ddof, finish.op == Op::stddev, room));
+        finish.store(mean_and_variance(sum.number(), {0, sum.count}, squares.number(), {0, squares.count},
+                                       finish.moments(n), room));
     }
 }
 

@@ -74,8 +74,8 @@ __device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Inpu
 }
 
 /// Small groups, some threads each; large ones are left for items_kernel. `Rest`: those that
-/// work.left says, as a kernel of its own: where a warp may leave a batch the compiler guards each
-/// shuffle, which took rows of 128 bf16 elements from .76 of reading to .72.
+/// work.left says, if it is there, as a kernel of its own: where a warp may leave a batch the
+/// compiler guards each shuffle, which took rows of 128 bf16 elements from .76 of reading to .72.
 template <class Input, bool Rest = false>
 __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     groups_kernel(const __grid_constant__ Input input, const Finish finish, const __grid_constant__ GroupWork work) {
@@ -136,22 +136,23 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
             reduce_by_words<Input>(input, own, of_one, finish.moved(one));
         }
     };
-    const std::uint64_t batches = spec::tiles(work.groups.count, std::uint64_t{work.batch}),
-                        warps = std::uint64_t{gridDim.x} * block_warps,
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * block_warps,
                         number = std::uint64_t{blockIdx.x} * block_warps + warp;
     if constexpr (Rest) { // nearly always nothing: the bits of up to 32 batches are loaded at once
+        const std::uint64_t batches = spec::tiles(work.groups.count, std::uint64_t{work.batch});
         const auto at_once =
             static_cast<std::uint32_t>(max(min(batches / (4 * warps), std::uint64_t{warp_size}), std::uint64_t{1}));
         for (std::uint64_t first = number * at_once; first < batches; first += warps * at_once) {
-            const std::uint32_t left = lane < at_once && first + lane < batches ? work.left[first + lane] : 0;
+            const std::uint32_t left =
+                lane < at_once && first + lane < batches ? work.left == nullptr ? ~0u : work.left[first + lane] : 0;
             for (std::uint32_t some = votes_of_warp(left != 0); some != 0; some &= some - 1) {
                 const int i = __ffs(static_cast<int>(some)) - 1;
-                reduce_batch((first + i) << work.batch_log, shuffle_from(left, i));
+                reduce_batch((first + i) * work.batch, shuffle_from(left, i));
             }
         }
     } else {
-        for (std::uint64_t i = number; i < batches; i += warps)
-            reduce_batch(i * work.batch, ~0u);
+        for (std::uint64_t base = number * work.batch; base < work.groups.count; base += warps * work.batch)
+            reduce_batch(base, ~0u);
     }
 }
 

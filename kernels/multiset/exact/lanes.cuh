@@ -28,6 +28,8 @@ struct GroupWork {
 
 template <class T, class Map>
 struct PlainSum;
+template <class T>
+struct PlainMoments;
 /// What is known of a group whose elements were added to these bins.
 template <class BinsOf>
 struct HeldIn {
@@ -37,6 +39,11 @@ struct HeldIn {
 template <class T, class Map>
 struct HeldIn<PlainSum<T, Map>> {
     using type = PlainSum<T, Map>;
+    using Place = int;
+};
+template <class T>
+struct HeldIn<PlainMoments<T>> {
+    using type = PlainMoments<T>;
     using Place = int;
 };
 
@@ -54,7 +61,8 @@ struct LaneSums {
     static constexpr int vectors = Input::vectors, per_vector = 16 / static_cast<int>(sizeof(T));
     static constexpr int head_bit = 26, tail_bit = 29; ///< of `shape`, whose lower bits are the number of vectors
     static constexpr std::uint32_t most_vectors = (1u << head_bit) - 1;
-    static constexpr bool loads_ahead = !Map::linear && !Input::binary; ///< the next tile, while one is added
+    /// The next tile, while one is added. Where f32 and f64 have no bins, more warps are faster.
+    static constexpr bool loads_ahead = !Map::linear && !Input::binary && !(plain && !fp::has_16_bits<T>);
     /// Elements of the longest group that is summed here. Rows have two work items here at most,
     /// and one where a term has parts.
     static constexpr std::uint64_t longest = BinsOf::most_held / BinsOf::parts;
@@ -152,6 +160,15 @@ struct LaneSums {
     __device__ __forceinline__ void load(const Tile& t, Mine& x, Mine& y) const {
         std::uint32_t group = group_of(t, 0), count = vectors_of(group);
         std::uint64_t p = shuffle_from(at, group);
+        if (all_of_warp(lanes_log == 5 && (t.tile + 1) * (vectors * warp_size) <= count)) { // all of one group
+            const auto* const from = reinterpret_cast<const char*>(p + 16 * number_of(t, 0));
+#pragma unroll
+            for (int i = 0; i < vectors; ++i) {
+                x.v[i] = load16_once(from + i * (16 * warp_size));
+                if constexpr (Input::binary) y.v[i] = load16_once(from + distance() + i * (16 * warp_size));
+            }
+            return;
+        }
 #pragma unroll
         for (int i = 0; i < vectors; ++i) {
             if (2 * i == vectors && two_sets) {

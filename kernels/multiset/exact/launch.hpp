@@ -106,22 +106,24 @@ inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_smal
 [[nodiscard]] inline bool exact_may_be_plain(const Request& r) {
     const OpInfo& op = info(r.op);
     const bool of_elements = op.transform == Transform::element || op.transform == Transform::magnitude;
-    return of_elements && op.kind != Kind::moments && !has_8_bits(r.dtype) && !r.state &&
+    return of_elements && !has_8_bits(r.dtype) && !r.state &&
            (op.finalize != Finalize::mean || r.output != DType::f64) &&
            r.groups * exact_group_bytes(r) >= policy::plain_bytes;
 }
-/// Does plain.cuh look at them first?
+/// Does plain.cuh look at them first? All moments, and sums where that is faster.
 [[nodiscard]] inline bool exact_takes_plain(const Request& r) {
-    const bool of_16_bits = size_of(r.dtype) == 2;
-    const std::uint64_t bytes = exact_group_bytes(r);
-    return exact_may_be_plain(r) && r.dtype != DType::f64 && !(of_16_bits && r.shape == Shape::segments) &&
-           bytes >= (of_16_bits ? policy::minimum_plain_group_of_16_bits : policy::minimum_plain_group) &&
-           bytes <= policy::maximum_plain_group && (r.shape != Shape::rows || r.n <= exact_item_elements(r));
+    const bool of_16_bits = size_of(r.dtype) == 2, moments = info(r.op).kind == Kind::moments;
+    const std::uint64_t bytes = exact_group_bytes(r),
+                        minimum = of_16_bits ? policy::minimum_plain_group_of_16_bits : policy::minimum_plain_group;
+    const bool faster = r.dtype != DType::f64 && !(of_16_bits && r.shape == Shape::segments) && bytes >= minimum;
+    return exact_may_be_plain(r) && (moments || faster) && bytes <= policy::maximum_plain_group &&
+           (r.shape != Shape::rows || r.n <= exact_item_elements(r));
 }
 /// Does plain_rows.cuh, where they are aligned?
 [[nodiscard]] inline bool exact_takes_plain_rows(const Request& r) {
-    return r.shape == Shape::rows && exact_may_be_plain(r) && detail::strides_of(r).group == r.n &&
-           policy::is_plain_row(exact_group_bytes(r), size_of(r.dtype) == 2) && r.n <= exact_item_elements(r);
+    return r.shape == Shape::rows && exact_may_be_plain(r) && info(r.op).kind != Kind::moments &&
+           detail::strides_of(r).group == r.n && policy::is_plain_row(exact_group_bytes(r), size_of(r.dtype) == 2) &&
+           r.n <= exact_item_elements(r);
 }
 /// Batches of such groups. Each has a word in the workspace, behind the rest.
 [[nodiscard]] inline std::uint64_t exact_plain_batches(const Request& r) {

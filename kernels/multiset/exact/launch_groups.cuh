@@ -43,8 +43,12 @@ struct ExactGroupLaunch {
             constexpr std::uint64_t batches =
                 exact::is_moments<typename Input::MapType> ? policy::exact_batches_of_moments : policy::exact_batches;
             work.batch = std::max(batch_of(plan, batches * resident, exact::block_warps), exact_batch(plan.request()));
-            auto* kernel = exact::groups_kernel<Input>;
-            if constexpr (Input::MapType::linear && Input::MapType::inputs == 1) {
+            // Moments have one kernel for what plain.cuh leaves and where it is not asked: it is
+            // large.
+            constexpr bool moments = exact::is_moments<typename Input::MapType>,
+                           may_be_plain = moments || (Input::MapType::linear && Input::MapType::inputs == 1);
+            auto* kernel = exact::groups_kernel<Input, moments>;
+            if constexpr (may_be_plain) {
                 if (auto* const plain = plain_kernel(plan.request()); plain != nullptr) {
                     status = reduce_plain(plain, run, finish, work);
                     if (!status.ok()) return status;
@@ -69,7 +73,9 @@ struct ExactGroupLaunch {
     /// What sums groups up as doubles; null: nothing does.
     [[nodiscard]] PlainKernel* plain_kernel(const Request& r) const {
         using T = typename Input::Type;
-        if (exact_takes_plain_rows(r) && input.aligned) {
+        if constexpr (exact::is_moments<typename Input::MapType>) {
+            return exact_takes_plain(r) ? exact::plain_kernel<Input, exact::PlainGroups<Input>> : nullptr;
+        } else if (exact_takes_plain_rows(r) && input.aligned) {
             if (policy::is_short_plain_row(exact_group_bytes(r)))
                 return exact::plain_kernel<Input, exact::PlainRows<Input, false>>;
             if constexpr (!fp::has_16_bits<T>) return exact::plain_kernel<Input, exact::PlainRows<Input, true>>;
@@ -83,7 +89,8 @@ struct ExactGroupLaunch {
     [[nodiscard]] Status reduce_plain(PlainKernel* kernel, const Run& run, const exact::Finish& finish,
                                       exact::GroupWork& work) const {
         constexpr std::uint32_t threads = policy::plain_groups.threads;
-        static_assert(threads == policy::plain_rows.threads);
+        static_assert(threads == policy::plain_rows.threads && threads == policy::plain_moments.threads &&
+                      threads == policy::plain_moments_of_16_bits.threads);
         std::uint32_t resident = 0;
         const Status status = count_resident(kernel, threads, 0, device, resident);
         if (!status.ok()) return status;

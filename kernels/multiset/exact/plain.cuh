@@ -107,12 +107,173 @@ struct PlainSum {
     }
 };
 
+/// Σx and Σx² in the place of bins, as two doubles each. Squares of 16-bit elements are added up to
+/// a double before, and no addition rounds. Those of f32 and f64 are added one after the other,
+/// each with what its addition loses, and a bound says how much is lost of that.
+template <class T>
+struct PlainMoments {
+    using Sum = PlainSum<T, transforms::Element>;
+    using Limits = typename Room<T>::L;
+    static constexpr int parts = 1, precision = fp::Format<T>::precision;
+    static constexpr std::uint64_t most_held = Sum::most_held;
+    static constexpr bool of_16_bits = fp::has_16_bits<T>;
+    static constexpr int most_exponent = 480; ///< of f64, whose squares are doubles with room to spare
+
+    acc::Compensated<double> sum{0, 0}, squares{0, 0};
+    /// Σx² of f32 and f64 is larger by this, at least the largest square: so it takes two
+    /// operations to know what is lost.
+    double offset = 0;
+    Range range;                 ///< of 16 bits not settled
+    std::uint32_t most = 0;      ///< upper half of the largest Σx² of a thread, with its offset; 0: nothing is known
+    bool exact_in_thread = true; ///< Σx of each thread
+
+    template <int Loads>
+    __device__ __forceinline__ void add(const uint4* v) {
+#pragma unroll
+        for (int i = 0; i < Loads; ++i)
+            Element<T>::template look<false>(range, v[i]);
+        if constexpr (of_16_bits) {
+            add_together<Loads>(v);
+        } else {
+            make_room();
+#pragma unroll
+            for (int i = 0; i < Loads; ++i)
+                Element<T>::each_double(v[i], [&](double x) {
+                    if constexpr (fp::is_f64<T>) {
+                        sum.add(x);
+                    } else {
+                        sum.sum += x;
+                    }
+                    const double s = fp::fused(x, x, squares.sum);
+                    squares.error += fp::fused(x, x, squares.sum - s);
+                    squares.sum = s;
+                });
+        }
+    }
+    /// As PlainSum::joined().
+    [[nodiscard]] __device__ __forceinline__ PlainMoments joined(int threads, std::uint32_t n) const {
+        PlainMoments all = *this;
+        Element<T>::settle(all.range);
+        all.most = upper_half(squares.sum);
+        if constexpr (!of_16_bits) all.squares.add(-offset);
+#pragma unroll 1
+        for (int mask = 1; mask < threads; mask *= 2) {
+            all.range.smallest_less_one =
+                min(all.range.smallest_less_one, shuffle_xor(all.range.smallest_less_one, mask));
+            all.most = max(all.most, shuffle_xor(all.most, mask));
+        }
+        const int span = all.high() - all.low();
+        if (fp::is_f64<T> && all.low() < -most_exponent) all.most = 0;
+        all.exact_in_thread = span <= Sum::binades_of_one(n / threads + Sum::per_load);
+        if (!fp::is_f64<T> && all_of_warp(span <= Sum::binades_of_one(n))) {
+#pragma unroll 1
+            for (int mask = 1; mask < threads; mask *= 2) {
+                all.sum.sum += shuffle_xor(all.sum.sum, mask);
+                all.squares.merge(shuffle_xor(all.squares, mask));
+            }
+            return all;
+        }
+#pragma unroll 1
+        for (int mask = 1; mask < threads; mask *= 2) {
+            all.sum.merge(shuffle_xor(all.sum, mask));
+            all.squares.merge(shuffle_xor(all.squares, mask));
+        }
+        return all;
+    }
+    /// Writes what `to` says; false if that is not known, as of equal elements. Fewer than n + 2048
+    /// additions lose at most 2^-53 of the largest Σx² each. What they lose is added up, which
+    /// loses 2^-53 of that each time. So it is of Σx of f64.
+    [[nodiscard]] __device__ __forceinline__ bool store(const Finish& to, std::uint32_t n) const {
+        const double additions = n + 2048.0, lost_of_lost = additions * additions * 0x1p-106,
+                     magnitudes = n * power_of_two(min(high(), 512)),
+                     lost = exact_in_thread ? 0x1p-98
+                            : fp::is_f64<T> ? lost_of_lost
+                                            : n * 0x1p-53;
+        return most != 0 && store_moments({sum.sum, sum.error, magnitudes * lost},
+                                          {squares.sum, squares.error,
+                                           __hiloint2double(static_cast<int>(most) + 1, 0) * lost_of_lost},
+                                          0, n, to);
+    }
+
+  private:
+    [[nodiscard]] static __device__ __forceinline__ std::uint32_t upper_half(double x) {
+        return static_cast<std::uint32_t>(__double2hiint(x));
+    }
+    /// Elements are below 2^high, as no square is larger than Σx² of its thread.
+    [[nodiscard]] __device__ __forceinline__ int high() const {
+        return (static_cast<int>(most >> 20) - 1021) >> 1;
+    }
+    /// All but zeros are from 2^low on; subnormals have any bit of theirs.
+    [[nodiscard]] __device__ __forceinline__ int low() const {
+        if (range.smallest_less_one == 0xffffffffu) return high();
+        const int low = Limits::exponent_of(range.smallest_less_one + 1);
+        return low > Limits::normal ? low : Limits::normal - (precision - 1);
+    }
+
+    /// Of 16 bits, by way of float: of what a multiprocessor does, conversions are what it has most
+    /// time for.
+    template <class F>
+    static __device__ __forceinline__ void each(const uint4& v, const F& f) {
+        Element<T>::each(v, [&](float x) { f(static_cast<double>(x)); });
+    }
+    /// Upper half of a double: sums of squares of the thread's elements are doubles below that.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t limit_of_exact() const {
+        const std::uint32_t both = range.smallest_less_one, smallest = min(both & 0xffffu, both >> 16) + 1;
+        const int low = static_cast<int>(smallest >> (precision - 1)) - fp::Format<T>::max_exponent,
+                  unit = 2 * (max(low, Limits::normal) - (precision - 1)); // of squares
+        return static_cast<std::uint32_t>(unit + 53 + 1023) << 20;
+    }
+    template <int Loads>
+    __device__ __forceinline__ void add_together(const uint4* v) {
+        double part = 0, square = 0;
+#pragma unroll
+        for (int i = 0; i < Loads; ++i) {
+            double part_of[2] = {0, 0}, square_of[2] = {0, 0};
+            int k = 0;
+            each(v[i], [&](double x) {
+                part_of[k % 2] += x;
+                square_of[k % 2] = fp::fused(x, x, square_of[k % 2]);
+                ++k;
+            });
+            part += part_of[0] + part_of[1];
+            square += square_of[0] + square_of[1];
+        }
+        sum.sum += part;
+        if (upper_half(square) < limit_of_exact()) {
+            squares.add(square);
+        } else {
+#pragma unroll
+            for (int i = 0; i < Loads; ++i)
+                each(v[i], [&](double x) { squares.add(x * x); });
+        }
+    }
+    /// Makes Σx² of f32 and f64 at least the square of each element, or NaN.
+    __device__ __forceinline__ void make_room() {
+        const int field = static_cast<int>(range.largest >> Element<T>::fraction_bits), // of the exponent
+            exponent = field - fp::Format<T>::max_exponent + 1;
+        const double bound =
+            range.largest == 0 ? 0 : power_of_two(2 * max(min(exponent, most_exponent), -most_exponent));
+        if (squares.sum >= bound) return;
+        const auto s = fp::fast_two_sum(bound, squares.sum), o = fp::fast_two_sum(bound, offset);
+        squares = {s.value, squares.error + s.error};
+        offset = o.value;
+        if (o.error != 0 || exponent > most_exponent) squares.sum = fp::from_bits<double>(fp::infinity_bits<double>);
+    }
+};
+
+/// What plain.cuh has in the place of bins.
+template <class Input>
+using PlainOf = std::conditional_t<is_moments<typename Input::MapType>, PlainMoments<typename Input::Type>,
+                                   PlainSum<typename Input::Type, typename Input::MapType>>;
+
 /// How a warp sums groups up that may begin and end anywhere: some threads each.
 template <class Input>
 struct PlainGroups {
-    using Sum = PlainSum<typename Input::Type, typename Input::MapType>;
+    using Sum = PlainOf<Input>;
     using Sums = LaneSums<Input, Sum>;
-    static constexpr policy::Kernel kernel = policy::plain_groups;
+    static constexpr policy::Kernel kernel = !is_moments<typename Input::MapType>    ? policy::plain_groups
+                                             : fp::has_16_bits<typename Input::Type> ? policy::plain_moments_of_16_bits
+                                                                                     : policy::plain_moments;
     __device__ __forceinline__ explicit PlainGroups(const Input&) {}
 
     /// Those of the batch at `base`, `all` of which are there: a bit for each that is done.

@@ -47,6 +47,10 @@ struct Finish {
     __device__ __forceinline__ void store(const acc::exact::Outcome& sum, std::uint64_t n) const {
         store_finalized(out, output, finalize, sum, n);
     }
+    /// What there is to know of n elements.
+    [[nodiscard]] __device__ __forceinline__ acc::exact::WantedMoments moments(std::uint64_t n) const {
+        return {n, ddof, op == Op::moments, op == Op::stddev, acc::format_of(output)};
+    }
     __device__ __forceinline__ void store(const acc::exact::MeanAndVariance& m) const {
 #pragma unroll 1
         for (int which = op == Op::moments ? 0 : 1; which < 2; ++which) {
@@ -171,8 +175,7 @@ __device__ __noinline__ void round_by_warp(const Word* words, RoundRoom<States>&
                    squares = join_limbs<States - 1>(words + acc::exact::words, room.joined, used_squares);
         if (works) {
             finish.store(mean_and_variance(sum, used, squares, used_squares,
-                                           static_cast<std::uint64_t>(words[elements]), finish.ddof,
-                                           finish.op == Op::stddev, room.variance));
+                                           finish.moments(static_cast<std::uint64_t>(words[elements])), room.variance));
         }
     } else {
         const Long number = join_limbs<States>(words, room.joined, used);

@@ -207,15 +207,70 @@ __device__ __forceinline__ void join_moment(const SmallLeft& left, int blocks, W
     __syncthreads();
 }
 
+/// What parts hold of one map, if all of them have the same window: where that ends, or any_top.
+template <class S>
+struct JoinedMoment {
+    SmallJoin<S> join;
+    int highest[small_warps], lowest[small_warps];
+
+    /// By the block; before a barrier.
+    __device__ __forceinline__ void put(const SmallParts<S>& parts) {
+        Word sums[S::count] = {};
+        int high = any_top, low = left_in_words;
+        for (int b = threadIdx.x; b < parts.blocks; b += small_threads) {
+            const int top = static_cast<int>(parts.top(b));
+            high = max(high, top);
+            low = min(low, top == any_top ? left_in_words : top);
+#pragma unroll
+            for (int k = 0; k < S::count; ++k)
+                sums[k] += parts.sum(k, b); // of no use if they are of different windows
+        }
+        join.put(sums);
+        high = warp_max(high);
+        low = warp_min(low);
+        if (threadIdx.x % warp_size != 0) return;
+        highest[threadIdx.x / warp_size] = high;
+        lowest[threadIdx.x / warp_size] = low;
+    }
+    /// By the first warp, behind it; false if there are several windows, or none.
+    [[nodiscard]] __device__ __forceinline__ bool take(Word (&low)[S::count], Word (&high)[S::count], int& top) const {
+        __int128 all[S::count];
+        join.take(all);
+#pragma unroll
+        for (int k = 0; k < S::count; ++k) {
+            low[k] = static_cast<Word>(all[k] & 0xffffffff);
+            high[k] = static_cast<Word>(all[k] >> 32);
+        }
+        top = warp_max(highest[threadIdx.x % small_warps]);
+        return top == warp_min(lowest[threadIdx.x % small_warps]) && top != left_in_words;
+    }
+};
+
 template <class SumShape, class SquareShape>
 __global__ void __launch_bounds__(small_threads) join_moments_kernel(const SmallLeft sums, const SmallLeft squares,
                                                                      int blocks, std::uint64_t n, const Finish finish) {
     constexpr int count = SumShape::words + SquareShape::words;
     __shared__ Word words[count];
+    __shared__ JoinedMoment<SumShape> sum;
+    __shared__ JoinedMoment<SquareShape> square;
     for (int i = threadIdx.x; i < count; i += small_threads)
         words[i] = i == acc::exact::elements ? static_cast<Word>(n) : 0;
     wait_for_previous_kernel();
+    sum.put({sums.parts, blocks});
+    square.put({squares.parts, blocks});
     __syncthreads();
+    bool stored = false;
+    if (threadIdx.x < warp_size) {
+        Word low[SumShape::count], high[SumShape::count], low_square[SquareShape::count],
+            high_square[SquareShape::count];
+        int top = 0, top_square = 0;
+        const bool joined = sum.take(low, high, top), joined_squares = square.take(low_square, high_square, top_square);
+        if (joined && joined_squares && threadIdx.x == 0 && !finish.state) {
+            stored =
+                store_moments<SumShape, SquareShape>(low, high, top, low_square, high_square, top_square, n, finish);
+        }
+    }
+    if (__syncthreads_or(stored)) return;
     join_moment<SumShape>(sums, blocks, words);
     join_moment<SquareShape>(squares, blocks, words + SumShape::words);
     round_words<1 + SquareShape::states>(words, finish);

@@ -165,9 +165,9 @@ std::vector<Contender> shape_contenders(DType dtype, std::uint64_t n, const std:
             add_some(op, Method::exact);
         for (const Op op : {Op::variance, Op::prod})
             add_some(op, Method::tree);
-        add_rows(Op::variance, Method::exact, 4096);
-        for (const Op op : {Op::variance, Op::nrm2})
-            add_columns(op, Method::exact);
+        add_some(Op::variance, Method::exact);
+        add_rows(Op::variance, Method::exact, 128);
+        add_columns(Op::nrm2, Method::exact);
     }
     if (!others) return list;
     add_tensors(list, "nrm2 exact 300 tensors", tensors_of(dtype, n, 300), false, n / 100 * 99);

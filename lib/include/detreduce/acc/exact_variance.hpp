@@ -1,12 +1,14 @@
 // The variance by `exact` (lib/SPEC.md, section 12): n·Σx² − (Σx)² over n·(n − ddof), from the
 // limbs of the two sums. The difference is a long number without any error; of it as many leading
-// bits are kept as two divisions need to leave all that a root needs. Plain functions over arrays
-// of limbs, for host and device; nothing is allocated.
+// bits are kept as two divisions need to leave all that a root needs. Nearly always two doubles say
+// the result (near.hpp). Plain functions over arrays of limbs, for host and device; nothing is
+// allocated.
 #pragma once
 
 #include <cstdint>
 
 #include <detreduce/acc/exact_rounding.hpp>
+#include <detreduce/acc/near.hpp>
 
 namespace detreduce::acc::exact {
 
@@ -127,22 +129,25 @@ template <class Room>
     return root && leading.significand != 0 ? ended(leading, Finalize::root, 1) : leading;
 }
 
-struct MeanAndVariance {
-    Outcome mean, variance;
-};
 /// Both of n elements. Null as sum.counters says that they are finite, and not all −0.
 template <class Room>
 [[nodiscard]] DETREDUCE_HD MeanAndVariance mean_and_variance(const Long& sum, LimbRange in_sum, const Long& squares,
-                                                             LimbRange in_squares, std::uint64_t n, std::uint64_t ddof,
-                                                             bool root, Room& room) {
+                                                             LimbRange in_squares, const WantedMoments& wanted,
+                                                             Room& room) {
     const Magnitude s = magnitude_of(sum, in_sum.first, in_sum.last, room.sum);
+    const bool finite = sum.counters == nullptr || !has_special(sum.counters);
     MeanAndVariance m;
-    if (ddof < n && (sum.counters == nullptr || !has_special(sum.counters)))
-        m.variance = Outcome::of(
-            variance(s, magnitude_of(squares, in_squares.first, in_squares.last, room.squares), n, ddof, root, room));
+    if (wanted.ddof < wanted.n && finite) {
+        const Magnitude q = magnitude_of(squares, in_squares.first, in_squares.last, room.squares);
+        const int scale = q.last == q.first ? 0 : scale_of(q);
+        if (!settles_variance(near_of(s, scale / 2), near_of(q, scale), scale, wanted, m.variance))
+            m.variance = Outcome::of(variance(s, q, wanted.n, wanted.ddof, wanted.root, room));
+    }
+    const int scale = s.last == s.first ? 0 : scale_of(s);
+    if (!wanted.mean || (finite && settles_mean(near_of(s, scale), scale, wanted, m.mean))) return m;
     const Outcome all = sum.counters == nullptr ? Outcome::of(leading(s))
                                                 : sum_outcome(sum.counters, Finalize::mean, [&] { return leading(s); });
-    m.mean = all.finalized(Finalize::mean, n);
+    m.mean = all.finalized(Finalize::mean, wanted.n);
     return m;
 }
 

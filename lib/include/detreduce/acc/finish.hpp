@@ -43,18 +43,20 @@ template <class T>
     return finished(total, finalize, n).as<T>();
 }
 
-/// The bits that round(f) gives for the format f of `dtype`, to `out`: once, and not once a format.
-template <class F>
-DETREDUCE_HD void store_bits(void* out, DType dtype, const F& round) {
-    fp::AnyFormat f{};
+[[nodiscard]] DETREDUCE_HD fp::AnyFormat format_of(DType dtype) {
     switch (dtype) {
 #define DETREDUCE_CASE(name, c_name, type)                                                                             \
     case DType::name:                                                                                                  \
-        f = fp::AnyFormat::of<type>();                                                                                 \
-        break;
+        return fp::AnyFormat::of<type>();
         DETREDUCE_FORMATS(DETREDUCE_CASE)
 #undef DETREDUCE_CASE
     }
+    return {};
+}
+/// The bits that round(f) gives for the format f of `dtype`, to `out`: once, and not once a format.
+template <class F>
+DETREDUCE_HD void store_bits(void* out, DType dtype, const F& round) {
+    const fp::AnyFormat f = format_of(dtype);
     const std::uint64_t bits = round(f);
     switch (f.bits) {
     case 8:

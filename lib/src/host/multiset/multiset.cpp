@@ -28,8 +28,10 @@ void MomentsOp::store(const Found& sums, std::uint64_t n, void* out) const {
     exact::Word joined[exact::product_limbs]; // not initialized
     const Limbs sum = Limbs::of_state(sums.words), squares = Limbs::of_products(sums.words + exact::words, joined);
     exact::VarianceRoom<> room;
-    const exact::MeanAndVariance m = exact::mean_and_variance(sum.number, sum.range, squares.number, squares.range, n,
-                                                              r.ddof, r.op == Op::stddev, room);
+    const exact::WantedMoments wanted{n, r.ddof, r.op == Op::moments, r.op == Op::stddev,
+                                      acc::format_of(plan.output())};
+    const exact::MeanAndVariance m =
+        exact::mean_and_variance(sum.number, sum.range, squares.number, squares.range, wanted, room);
     result.store([&](auto t) { return exact::rounded<decltype(t)>(m.mean); },
                  [&](auto t) { return exact::rounded<decltype(t)>(m.variance); });
 }
