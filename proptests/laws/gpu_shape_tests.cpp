@@ -66,13 +66,16 @@ std::vector<char> bytes_of(const DeviceBuffer& buffer, std::size_t count) {
 }
 
 /// Columns of numbers near 1, and in each fourth one what no window holds with them: at the front,
-/// where windows are made, in the midst, and at the end.
+/// where windows are made, in the midst, and at the end. And others whose numbers lie so far apart
+/// that a wide window holds them.
 template <class T>
 std::vector<T> columns_askew(std::size_t n, std::size_t columns) {
     std::vector<T> x(n * columns);
-    for (std::size_t i = 0; i < x.size(); ++i)
-        x[i] = from_fields<T>(
-            {accuracy::hash(i, 1) % 2 != 0, static_cast<int>(accuracy::hash(i, 2) % 5) - 2, accuracy::hash(i, 3)});
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const int binades = i % columns % 4 != 3 ? 2 : std::is_same_v<T, float16> ? 14 : 40;
+        const auto word = static_cast<int>(accuracy::hash(i, 2) % (2 * static_cast<unsigned>(binades) + 1));
+        x[i] = from_fields<T>({accuracy::hash(i, 1) % 2 != 0, word - binades, accuracy::hash(i, 3)});
+    }
     const T odd[] = {largest<T>, smallest<T>, from_fields<T>({true, largest_exponent<T> + 1, 0}), number<T>(-0.0),
                      from_fields<T>({false, largest_exponent<T> + 1, 1})};
     for (std::size_t c = 1; c < columns; c += 4) {

@@ -45,9 +45,10 @@ struct ThreadSum {
     }
 
     /// The sums of elements begin … end − 1 of the group `input`, in a window that depends on its
-    /// first elements alone. False if that does not hold them, or if there might be nothing but −0.
-    static __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end,
-                                                  BinsOf& bins) {
+    /// first elements alone, or on all that are added. False if that does not hold them, or if
+    /// there might be nothing but −0.
+    template <bool OfAll = false, class B>
+    static __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end, B& bins) {
         Range range_x, range_y;
         uint4 xs[ahead], of_y[ahead], (&ys)[ahead] = Input::binary ? of_y : xs;
         const auto load_and_look = [&](std::uint64_t from, std::uint64_t to) {
@@ -55,28 +56,33 @@ struct ThreadSum {
             if constexpr (Input::binary) load(input, input.y, from, to, ys);
 #pragma unroll
             for (int j = 0; j < ahead; ++j)
-                Walk::template look<BinsOf>(range_x, range_y, xs[j], ys[j]);
+                Walk::template look<B>(range_x, range_y, xs[j], ys[j]);
         };
-        load_and_look(0, input.n);
+        if constexpr (OfAll) {
+            for (std::uint64_t i = begin; i < end; i += ahead * per_vector)
+                load_and_look(i, end);
+        } else {
+            load_and_look(0, input.n);
+        }
         Range settled_x = range_x, settled_y = range_y;
-        Walk::template settle<BinsOf>(settled_x, settled_y);
+        Walk::template settle<B>(settled_x, settled_y);
         const Exponents a = exponents_between<T>(settled_x.largest, settled_x.smallest_less_one),
-                        b = BinsOf::shared_room ? a
-                                                : exponents_between<T>(settled_y.largest, settled_y.smallest_less_one);
+                        b = B::shared_room ? a : exponents_between<T>(settled_y.largest, settled_y.smallest_less_one);
         const bool all_may_be_minus_zero = Walk::counts_minus_zeros && Walk::is_minus_zero(xs[0], ys[0]);
-        if (!a.finite() || !b.finite() || all_may_be_minus_zero || !bins.move_to(a, b, room_above)) return false;
+        if (!a.finite() || !b.finite() || all_may_be_minus_zero || !bins.move_to(a, b, OfAll ? 0 : room_above))
+            return false;
         for (; begin < end; begin += ahead * per_vector) {
             load_and_look(begin, end);
 #pragma unroll
             for (int j = 0; j < ahead; ++j) {
-                bins.reserve_own(terms);
+                bins.reserve_own(per_vector * B::parts);
 #pragma unroll
-                for (int k = 0; k < BinsOf::parts; ++k)
+                for (int k = 0; k < B::parts; ++k)
                     Walk::add_part(bins, k, xs[j], ys[j]);
             }
         }
         bins.drain_own();
-        Walk::template settle<BinsOf>(range_x, range_y);
+        Walk::template settle<B>(range_x, range_y);
         return bins.holds(range_x, range_y);
     }
 
@@ -181,10 +187,74 @@ struct ThreadSum {
 template <class Input>
 using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
 
+/// A part of a column by its thread in four bins of a window that is made for all of it, where the
+/// quicker one did not hold it: for states that have the limbs of sums from number `first` on.
+template <class T, class Map, int First>
+struct WideSum {
+    using Input = Terms<T, Map>;
+    using Window = spec::ExactWindow<double, 4, 6>;
+    using BinsOf = TermBins<T, Map, Window>;
+    static constexpr int counters = First + LongOf<Input::states>::counters;
+    static_assert(policy::longest_exact_part * Map::parts <= Window::most_held);
+    Word sum[BinsOf::count];
+    int top;
+
+    __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end) {
+        BinsOf bins(nullptr);
+        const bool held = ThreadSum<T, Map>::template add_up<true>(input, begin, end, bins);
+#pragma unroll
+        for (int k = 0; k < BinsOf::count; ++k)
+            sum[k] = bins.own_sum(k);
+        top = bins.top;
+        return held;
+    }
+    /// add(words, value) for each limb.
+    template <class Add>
+    __device__ __forceinline__ void deposit(Word* words, const Add& add) const {
+#pragma unroll
+        for (int k = 0; k < BinsOf::count; ++k) {
+            const auto d = acc::exact::split(sum[k], top + BinsOf::relative_unit(k));
+            for (int i = 0; i < 3 && d.first + i < acc::exact::limbs; ++i)
+                if (d.limb[i] != 0) add(words + counters + d.first + i, d.limb[i]);
+        }
+    }
+};
+/// The same of what an input adds up: nothing where its elements are not in memory.
+template <class Input, class T = typename Input::Type, class Map = typename Input::MapType>
+struct WideSums {
+    using Sum = WideSum<T, Map, 0>;
+    Sum of;
+    static constexpr bool there = Input::in_memory;
+
+    __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end) {
+        return of.add_up(input, begin, end);
+    }
+    template <class Add>
+    __device__ __forceinline__ void deposit(Word* words, const Add& add) const {
+        of.deposit(words, add);
+    }
+};
+template <class Input, class T>
+struct WideSums<Input, T, Moments> {
+    WideSum<T, transforms::Element, 0> elements;
+    WideSum<T, transforms::Square, acc::exact::words> squares;
+    static constexpr bool there = true;
+
+    __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end) {
+        return elements.add_up({input.x, input.y, input.n, input.step}, begin, end) &&
+               squares.add_up({input.x, input.y, input.n, input.step}, begin, end);
+    }
+    template <class Add>
+    __device__ __forceinline__ void deposit(Word* words, const Add& add) const {
+        elements.deposit(words, add);
+        squares.deposit(words, add);
+    }
+};
+
 /// Parts of groups by a thread each, or of neighbouring columns. The last warp that arrives, of
 /// those that have parts of the same groups, rounds them. Parts that no window held: those of long
-/// groups their warp adds at once to the groups' states; short groups the last warp adds as a
-/// whole.
+/// groups their threads add at once to the groups' states; short groups those of the last warp add
+/// as a whole. What is left then the warp adds, one part after the other.
 template <class Input>
 struct AddUpParts {
     Input input;
@@ -313,19 +383,38 @@ struct AddUpParts {
         __shared__ Memory of[threads / warp_size];
         return of[threadIdx.x / warp_size];
     }
-    /// Elements begin … end − 1 of the groups of these threads, a bit each, by the whole warp: to
-    /// `to`, or rounded.
+    /// Elements begin … end − 1 of the groups of these threads, a bit each, again: to `to`, or
+    /// rounded.
     __device__ __noinline__ void add_again(std::uint32_t which, int columns, std::uint64_t word, std::uint64_t begin,
                                            std::uint64_t end, Word* to) const {
         Memory& own = memory();
         warp_clear(own.words, words);
         sync_warp();
-        for (; which != 0; which &= which - 1) {
-            for (int c = 0; c < columns; ++c) {
-                if (!Sum::wants(input, c)) continue;
-                const std::uint64_t group = word * warp_size + columns * (__ffs(static_cast<int>(which)) - 1) + c;
-                reduce_by_words<Input>(input, own, {group * stride + begin * input.step, end - begin, true},
-                                       finish_of(group), to != nullptr ? to + group * words : nullptr);
+        const std::uint32_t lane = threadIdx.x % warp_size;
+        for (int c = 0; c < columns; ++c) {
+            if (!Sum::wants(input, c)) continue;
+            const std::uint64_t first = word * warp_size + c, mine = first + columns * lane;
+            std::uint32_t added = 0; // by their threads
+            WideSums<Input> wide;
+            if constexpr (WideSums<Input>::there) {
+                constexpr int few = Input::MapType::linear ? policy::few_misfits : policy::few_misfits_of_products;
+                const bool held = __popc(which) > few && (which >> lane & 1) != 0 &&
+                                  wide.add_up(input.part(mine * stride, parts.n), begin, end);
+                added = votes_of_warp(held);
+                if (held && to != nullptr)
+                    wide.deposit(to + mine * words, [](Word* limb, Word value) { atomic_add(limb, value); });
+            }
+            for (std::uint32_t rest = to != nullptr ? which & ~added : which; rest != 0; rest &= rest - 1) {
+                const auto thread = static_cast<std::uint32_t>(__ffs(static_cast<int>(rest)) - 1);
+                const std::uint64_t group = first + columns * thread;
+                if ((added >> thread & 1) != 0) {
+                    if (lane == thread) wide.deposit(own.words, [](Word* limb, Word value) { *limb += value; });
+                    sync_warp();
+                    round_from_words<Input>(own, {0, parts.n, true}, finish_of(group));
+                } else {
+                    reduce_by_words<Input>(input, own, {group * stride + begin * input.step, end - begin, true},
+                                           finish_of(group), to != nullptr ? to + group * words : nullptr);
+                }
             }
         }
     }
