@@ -219,6 +219,36 @@ TEST_CASE("moments: what two doubles say is what long integers say", "[moments][
     }
 }
 
+/// Numbers of few units of the smallest subnormal, or about the smallest normal one, give or take
+/// up to two units: above a power of two a unit of a subnormal is as large as below it.
+TEMPLATE_TEST_CASE("moments: two doubles settle what both ends of what they may be round to", "[moments][exact]",
+                   float16, bfloat16, float, float8_e4m3, float8_e5m2) {
+    namespace exact = acc::exact;
+    constexpr fp::AnyFormat f = fp::AnyFormat::of<TestType>();
+    int settled = 0;
+    for (std::uint64_t seed = 0; seed < 200000; ++seed) {
+        const auto draw = [seed](std::uint64_t k) { return accuracy::hash(seed, k); };
+        const int bits = 4 + static_cast<int>(draw(1) % static_cast<unsigned>(f.precision + 2));
+        const double value = static_cast<double>(1 + draw(2) % (std::uint64_t{1} << bits)) / 16, // in units
+            within = static_cast<double>(1 + draw(3) % 64) * std::ldexp(1, -4 - static_cast<int>(draw(4) % 20));
+        exact::Outcome o;
+        if (!exact::Near{value, 0, within}.settles(f, f.min_exponent, o)) continue;
+        ++settled;
+        const auto rounded_end = [&](double end) { return fp::round_to<TestType>(std::ldexp(end, f.min_exponent)); };
+        CAPTURE(value, within);
+        REQUIRE(same_bits(rounded_end(value - within), rounded_end(value + within)));
+        REQUIRE(same_bits(rounded_end(value), exact::rounded<TestType>(o)));
+    }
+    REQUIRE(settled > 20000);
+}
+TEST_CASE("moments: variances just above a tie of subnormals", "[moments][exact]") {
+    const auto bits = [](std::initializer_list<double> x) {
+        return fp::to_bits(reduce_as<float16>(Op::variance, std::vector<double>(x)));
+    };
+    REQUIRE(bits({0x1.2630c55330021p+33, 0x1.2630c553302b1p+33, 0x1.2630c553301c8p+33}) == 5);
+    REQUIRE(bits({0x1.261bfbc076226p+33, 0x1.261bfbc0763b1p+33, 0x1.261bfbc0763efp+33}) == 3);
+}
+
 /// n·Σx² has up to two limbs more than Σx²; the second of them only where there are more than 2^32
 /// elements.
 TEST_CASE("moments: the variance of 2^40 elements from its sums", "[moments]") {

@@ -187,6 +187,19 @@ TEMPLATE_TEST_CASE("plain groups: rows with room between them", "[gpu][exact][gr
     }
 }
 
+/// The second half of a row has squares that are no doubles with room to spare, and the first just
+/// has not.
+TEST_CASE("plain groups: squares as large as doubles are", "[gpu][exact][groups]") {
+    constexpr std::size_t n = 64, groups = bytes / (n * sizeof(double)) + 3;
+    std::vector<double> x(groups * n);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const int upper = 481 + static_cast<int>(i / n % 24);
+        x[i] = from_fields<double>({accuracy::hash(i, 1) % 2 != 0, i % n < n / 2 ? 479 : upper, accuracy::hash(i, 2)});
+    }
+    for (const Op op : {Op::variance, Op::stddev})
+        check<double>({.op = op, .shape = Shape::rows, .n = n, .groups = groups}, x, {}, 0);
+}
+
 /// Sums of 16 bits keep their bins.
 TEMPLATE_TEST_CASE("plain groups: segments of every length, and none", "[gpu][exact][groups][sanitizer]", bfloat16,
                    float) {

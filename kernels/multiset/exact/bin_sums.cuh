@@ -195,6 +195,7 @@ static __device__ __noinline__ bool store_moments(acc::exact::Near sum, acc::exa
 template <class BinsOf>
 [[nodiscard]] __device__ __forceinline__ acc::exact::Near near_of_bins(const Word* low, const Word* high, int top,
                                                                        int scale) {
+    static_assert(BinsOf::count <= 8); // of whose halves no more than 2^-98 is lost
     double sum = 0, rest = 0, all = 0;
     bool known = true;
 #pragma unroll
@@ -213,7 +214,7 @@ template <class BinsOf>
             all += fabs(part);
         }
     }
-    return known ? acc::exact::Near{sum, rest, 0x1p-98 * all} : acc::exact::Near{0, 0, 1};
+    return known ? acc::exact::Near{sum, rest, 0x1p-98 * all} : acc::exact::Near::unknown();
 }
 /// The same of Σx and Σx² in such bins.
 template <class Sums, class Squares>

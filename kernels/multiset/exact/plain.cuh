@@ -253,11 +253,13 @@ struct PlainMoments {
             exponent = field - fp::Format<T>::max_exponent + 1;
         const double bound =
             range.largest == 0 ? 0 : power_of_two(2 * max(min(exponent, most_exponent), -most_exponent));
+        constexpr double infinity = fp::from_bits<double>(fp::infinity_bits<double>);
+        if (fp::is_f64<T> && exponent > most_exponent) squares.sum = infinity; // of which NaN are lost
         if (squares.sum >= bound) return;
         const auto s = fp::fast_two_sum(bound, squares.sum), o = fp::fast_two_sum(bound, offset);
         squares = {s.value, squares.error + s.error};
         offset = o.value;
-        if (o.error != 0 || exponent > most_exponent) squares.sum = fp::from_bits<double>(fp::infinity_bits<double>);
+        if (o.error != 0) squares.sum = infinity;
     }
 };
 

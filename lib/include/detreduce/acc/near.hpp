@@ -15,6 +15,9 @@ namespace detreduce::acc::exact {
 struct Near {
     double value, rest, within;
 
+    [[nodiscard]] static DETREDUCE_HD constexpr Near unknown() {
+        return {0, 0, fp::from_bits<double>(fp::infinity_bits<double>)};
+    }
     /// Over an integer. Five operations round, each by 2^-53 of what is 2^-51 of the result.
     [[nodiscard]] DETREDUCE_HD Near over(fp::Eft<double> count) const {
         const double q = value / count.value, left = fp::fused(-q, count.value, value) + (rest - q * count.error);
@@ -22,7 +25,7 @@ struct Near {
     }
     /// Nothing is known of that of a number that may be near zero.
     [[nodiscard]] DETREDUCE_HD Near root() const {
-        if (!(2 * within < value)) return {0, 0, 1};
+        if (!(2 * within < value)) return unknown();
         const double r = fp::square_root(value);
         return {r, (fp::fused(-r, r, value) + rest) / (2 * r), within / r + 0x1p-99 * r};
     }
@@ -32,11 +35,13 @@ struct Near {
         const bool negative = value < 0;
         const double v = negative ? -value : value, r = negative ? -rest : rest;
         const double low = v + (r - within), high = v + (r + within);
-        if (!(low >= 0x1p-1000 && high <= 0x1p1000)) return false;
+        if (!(low >= 0x1p-900 && high <= 0x1p1000)) return false;
         const std::uint64_t a = fp::to_bits(low), b = fp::to_bits(high);
         const int top = static_cast<int>(a >> 52) - 1023 + scale, last = top - (f.precision - 1),
                   lost = (last > f.min_exponent ? last : f.min_exponent) - (top - 52); // bits that f does not have
         if (lost > 52 || (lost <= 0 && a != b)) return false;
+        // Of subnormals the next binade has the same unit, which is fewer bits there.
+        if (last < f.min_exponent && (a - 1) >> 52 != (b + 1) >> 52) return false;
         if (lost > 0) {
             const std::uint64_t half = std::uint64_t{1} << (lost - 1);
             if ((a - 1 + half) >> lost != (b + 1 + half) >> lost) return false; // low and high are rounded themselves
