@@ -254,7 +254,7 @@ struct WideSums<Input, T, Moments> {
 /// Parts of groups by a thread each, or of neighbouring columns. The last warp that arrives, of
 /// those that have parts of the same groups, rounds them. Parts that no window held: those of long
 /// groups their threads add at once to the groups' states; short groups those of the last warp add
-/// as a whole. What is left then the warp adds, one part after the other.
+/// as a whole. What remains the warp adds, one part after the other.
 template <class Input>
 struct AddUpParts {
     Input input;
