@@ -154,8 +154,9 @@ TEMPLATE_TEST_CASE("moments: groups of as many elements are merged without a div
     }
 }
 
-/// Sums of numbers that are often equal or few, or have few bits, so that results are numbers of
-/// the format or lie in the middle of two, and others; of all magnitudes that states have.
+/// The elements have two values, which have few bits or are nearly equal. So many results are
+/// numbers of the format, and others lie in the middle of two. Exponents are those that states
+/// have.
 TEST_CASE("moments: what two doubles say is what long integers say", "[moments][exact]") {
     namespace exact = acc::exact;
     constexpr int tries = 200000;
@@ -219,8 +220,8 @@ TEST_CASE("moments: what two doubles say is what long integers say", "[moments][
     }
 }
 
-/// Numbers of few units of the smallest subnormal, or about the smallest normal one, give or take
-/// up to two units: above a power of two a unit of a subnormal is as large as below it.
+/// Results are subnormal, or just normal. In the binade above a power of two a unit of subnormals
+/// is as large as below it, and a bit of a double is twice as large.
 TEMPLATE_TEST_CASE("moments: two doubles settle what both ends of what they may be round to", "[moments][exact]",
                    float16, bfloat16, float, float8_e4m3, float8_e5m2) {
     namespace exact = acc::exact;

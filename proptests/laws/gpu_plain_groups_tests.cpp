@@ -187,8 +187,8 @@ TEMPLATE_TEST_CASE("plain groups: rows with room between them", "[gpu][exact][gr
     }
 }
 
-/// The second half of a row has squares that are no doubles with room to spare, and the first just
-/// has not.
+/// Squares of the first half of a row are just below the limit up to which PlainMoments adds them;
+/// those of the second half are above it.
 TEST_CASE("plain groups: squares as large as doubles are", "[gpu][exact][groups]") {
     constexpr std::size_t n = 64, groups = bytes / (n * sizeof(double)) + 3;
     std::vector<double> x(groups * n);

@@ -182,8 +182,8 @@ __device__ __noinline__ void save_sums(BinSums<BinsOf> sums, std::uint64_t n, Wo
     }
 }
 
-/// Writes mean and variance of n elements, if these say it: Σx² is 2^scale times as large, Σx
-/// 2^(scale / 2) times. Not inlined, as it is the same for all dtypes.
+/// Writes what `to` wants of n elements; false if the two sums do not say it. `squares` is Σx² ·
+/// 2^-scale, `sum` is Σx · 2^(-scale / 2). Not inlined, as it is the same for all dtypes.
 static __device__ __noinline__ bool store_moments(acc::exact::Near sum, acc::exact::Near squares, int scale,
                                                   std::uint64_t n, Finish to) {
     acc::exact::MeanAndVariance m;

@@ -26,24 +26,16 @@ struct GroupWork {
     int batch_log = 0;
 };
 
-template <class T, class Map>
-struct PlainSum;
-template <class T>
-struct PlainMoments;
 /// What is known of a group whose elements were added to these bins.
 template <class BinsOf>
 struct HeldIn {
     using type = Word[BinsOf::count];
     using Place = typename BinsOf::Place;
 };
-template <class T, class Map>
-struct HeldIn<PlainSum<T, Map>> {
-    using type = PlainSum<T, Map>;
-    using Place = int;
-};
-template <class T>
-struct HeldIn<PlainMoments<T>> {
-    using type = PlainMoments<T>;
+/// Of sums in the place of bins these are that.
+template <class BinsOf>
+requires(BinsOf::without_bins) struct HeldIn<BinsOf> {
+    using type = BinsOf;
     using Place = int;
 };
 

@@ -13,6 +13,7 @@ namespace detreduce::cuda::exact {
 /// double, and another for what TwoSum loses.
 template <class T, class Map>
 struct PlainSum {
+    static constexpr bool without_bins = true;
     static constexpr int parts = 1, per_load = Element<T>::per_vector;
     static constexpr int most_log = 27;
     static constexpr std::uint64_t most_held = std::uint64_t{1} << most_log; ///< elements of a group
@@ -114,6 +115,7 @@ template <class T>
 struct PlainMoments {
     using Sum = PlainSum<T, transforms::Element>;
     using Limits = typename Room<T>::L;
+    static constexpr bool without_bins = true;
     static constexpr int parts = 1, precision = fp::Format<T>::precision;
     static constexpr std::uint64_t most_held = Sum::most_held;
     static constexpr bool of_16_bits = fp::has_16_bits<T>;
@@ -180,9 +182,10 @@ struct PlainMoments {
         }
         return all;
     }
-    /// Writes what `to` says; false if that is not known, as of equal elements. Fewer than n + 2048
-    /// additions lose at most 2^-53 of the largest Σx² each. What they lose is added up, which
-    /// loses 2^-53 of that each time. So it is of Σx of f64.
+    /// Writes what `to` wants of n elements; false if the sums do not say it, as of equal elements.
+    /// Each of fewer than n + 2048 additions loses at most 2^-53 of the largest Σx². These losses
+    /// are added up, and each such addition loses at most 2^-53 of their sum. The same holds for Σx
+    /// of f64.
     [[nodiscard]] __device__ __forceinline__ bool store(const Finish& to, std::uint32_t n) const {
         const double additions = n + 2048.0, lost_of_lost = additions * additions * 0x1p-106,
                      magnitudes = n * power_of_two(min(high(), 512)),
@@ -254,7 +257,7 @@ struct PlainMoments {
         const double bound =
             range.largest == 0 ? 0 : power_of_two(2 * max(min(exponent, most_exponent), -most_exponent));
         constexpr double infinity = fp::from_bits<double>(fp::infinity_bits<double>);
-        if (fp::is_f64<T> && exponent > most_exponent) squares.sum = infinity; // of which NaN are lost
+        if (fp::is_f64<T> && exponent > most_exponent) squares.sum = infinity; // then additions give NaN
         if (squares.sum >= bound) return;
         const auto s = fp::fast_two_sum(bound, squares.sum), o = fp::fast_two_sum(bound, offset);
         squares = {s.value, squares.error + s.error};
