@@ -169,7 +169,10 @@ inline constexpr std::uint64_t longest_exact_part = 1u << 13;
 /// more each thread adds its own, in a wide window (4096 long columns that nearly all are such, by
 /// one and by the other: sums of f64 .15 and .31 of reading, nrm2 of f32 .04 and .24; where few
 /// are: sums of bf16 .82 and .52).
-inline constexpr int few_misfits = 12, few_misfits_of_products = 6;
+template <bool Linear, bool F64>
+inline constexpr int few_misfits = !Linear ? 6
+                                   : F64   ? 12
+                                           : 12;
 /// Parts of all columns, of two columns of 16 bits together; of f32 and f64 by `exact` half of them
 /// are enough to read with. By `exact` more where there is more to do, as long as each has so many
 /// rows. Shorter parts fill the device to the end (sums of columns of 2^18 bf16: .67 in 2^18

@@ -134,6 +134,32 @@ __device__ __noinline__ void join_as_words(const SmallParts<S> parts, const Word
     round_words<S::states>(words, finish);
 }
 
+/// What a thread has of the parts: sums, of no use if these are of different windows, and the ends
+/// of the highest and of the lowest window.
+template <class S>
+struct ThreadParts {
+    Word sums[S::count] = {};
+    int high = any_top, low = left_in_words;
+
+    __device__ __forceinline__ void add(const SmallParts<S>& parts, int b) {
+        const int top = static_cast<int>(parts.top(b));
+        high = max(high, top);
+        low = min(low, top == any_top ? left_in_words : top);
+#pragma unroll
+        for (int k = 0; k < S::count; ++k)
+            sums[k] += parts.sum(k, b);
+    }
+    /// By the block: into shared memory, before a barrier.
+    __device__ __forceinline__ void put(SmallJoin<S>& join, int* highest, int* lowest) {
+        join.put(sums);
+        high = warp_max(high);
+        low = warp_min(low);
+        if (threadIdx.x % warp_size != 0) return;
+        highest[threadIdx.x / warp_size] = high;
+        lowest[threadIdx.x / warp_size] = low;
+    }
+};
+
 template <class S>
 __global__ void __launch_bounds__(small_threads)
     join_small_kernel(Word* left, int blocks, const Word* slots, std::uint64_t n, const Finish finish) {
@@ -148,31 +174,19 @@ __global__ void __launch_bounds__(small_threads)
         __syncthreads(); // what was for nobody has been read
         // A root or a quotient of nothing would take longer than it saves.
         const Finish to = real ? finish : Finish{&nowhere, finish.output, Finalize::sum};
-        Word sums[S::count] = {};
-        int high = any_top, low = left_in_words;
+        ThreadParts<S> own;
         if (!real) {
-            high = low = 0;
-            sums[0] = threadIdx.x == 0 ? 1 : 0;
+            own.high = own.low = 0;
+            own.sums[0] = threadIdx.x == 0 ? 1 : 0;
         }
         for (int b = threadIdx.x; b < (real ? blocks : 0); b += small_threads) {
-            const int top = static_cast<int>(parts.top(b));
-            tops[b] = top;
-            high = max(high, top);
-            low = min(low, top == any_top ? left_in_words : top);
-#pragma unroll
-            for (int k = 0; k < S::count; ++k)
-                sums[k] += parts.sum(k, b); // of no use if they are of different windows
+            own.add(parts, b);
+            tops[b] = static_cast<int>(parts.top(b));
         }
-        join.put(sums);
-        high = warp_max(high);
-        low = warp_min(low);
-        if (threadIdx.x % warp_size == 0) {
-            highest[threadIdx.x / warp_size] = high;
-            lowest[threadIdx.x / warp_size] = low;
-        }
+        own.put(join, highest, lowest);
         __syncthreads();
-        high = warp_max(highest[threadIdx.x % small_warps]);
-        low = warp_min(lowest[threadIdx.x % small_warps]);
+        const int high = warp_max(highest[threadIdx.x % small_warps]),
+                  low = warp_min(lowest[threadIdx.x % small_warps]);
         if (high == left_in_words || (high != any_top && high - low > 64)) {
             join_as_words(parts, slots, n, join, tops, highest, to);
         } else if (high != any_top && high != low) {
@@ -215,22 +229,10 @@ struct JoinedMoment {
 
     /// By the block; before a barrier.
     __device__ __forceinline__ void put(const SmallParts<S>& parts) {
-        Word sums[S::count] = {};
-        int high = any_top, low = left_in_words;
-        for (int b = threadIdx.x; b < parts.blocks; b += small_threads) {
-            const int top = static_cast<int>(parts.top(b));
-            high = max(high, top);
-            low = min(low, top == any_top ? left_in_words : top);
-#pragma unroll
-            for (int k = 0; k < S::count; ++k)
-                sums[k] += parts.sum(k, b); // of no use if they are of different windows
-        }
-        join.put(sums);
-        high = warp_max(high);
-        low = warp_min(low);
-        if (threadIdx.x % warp_size != 0) return;
-        highest[threadIdx.x / warp_size] = high;
-        lowest[threadIdx.x / warp_size] = low;
+        ThreadParts<S> own;
+        for (int b = threadIdx.x; b < parts.blocks; b += small_threads)
+            own.add(parts, b);
+        own.put(join, highest, lowest);
     }
     /// By the first warp, behind it; false if there are several windows, or none.
     [[nodiscard]] __device__ __forceinline__ bool take(Word (&low)[S::count], Word (&high)[S::count], int& top) const {

@@ -397,7 +397,7 @@ struct AddUpParts {
             std::uint32_t added = 0; // by their threads
             WideSums<Input> wide;
             if constexpr (WideSums<Input>::there) {
-                constexpr int few = Input::MapType::linear ? policy::few_misfits : policy::few_misfits_of_products;
+                constexpr int few = policy::few_misfits<Input::MapType::linear, fp::is_f64<typename Input::Type>>;
                 const bool held = __popc(which) > few && (which >> lane & 1) != 0 &&
                                   wide.add_up(input.part(mine * stride, parts.n), begin, end);
                 added = votes_of_warp(held);
