@@ -166,12 +166,13 @@ inline constexpr std::uint64_t longest_part = 1u << 15;
 /// By `exact`. A longer group has a state, for the parts that no window held.
 inline constexpr std::uint64_t longest_exact_part = 1u << 13;
 /// Parts of a warp's threads that their windows did not hold, and that the warp adds one by one; of
-/// more each thread adds its own, in a wide window (4096 long columns that nearly all are such, by
-/// one and by the other: sums of f64 .15 and .31 of reading, nrm2 of f32 .04 and .24; where few
-/// are: sums of bf16 .82 and .52).
+/// more each thread adds its own, in a wide window. 4096 long columns that nearly all are such, by
+/// one and by the other: sums of f64 .15 and .31 of reading (log-normal .16 with 12, .30 with 4),
+/// nrm2 of f32 .04 and .24. Where few are: sums of bf16 .82 and .52, of f64 .96 and .73, with 4 of
+/// f64 .96.
 template <bool Linear, bool F64>
 inline constexpr int few_misfits = !Linear ? 6
-                                   : F64   ? 12
+                                   : F64   ? 4
                                            : 12;
 /// Parts of all columns, of two columns of 16 bits together; of f32 and f64 by `exact` half of them
 /// are enough to read with. By `exact` more where there is more to do, as long as each has so many
