@@ -1,7 +1,8 @@
 // Rows and segments of many bytes by `exact` on a GPU, and for moments their squares, are first
 // added up as one or two doubles, as far as nothing is rounded
 // (kernels/multiset/exact/plain_rows.cuh and plain.cuh). Here some of them are that, some just are
-// not, and some never are, in every order. The CPU gives the bits.
+// not, and some never are, in every order; then short groups that no window holds, which a thread
+// each adds (thread_sum.cuh). The CPU gives the bits.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -115,7 +116,7 @@ std::vector<T> rows_of(std::size_t n, std::size_t stride, std::size_t groups) {
 
 template <class Out, class T>
 void check(Request r, const std::vector<T>& x, const std::vector<std::uint64_t>& offsets, unsigned offset,
-           std::uint32_t grid = 0) {
+           std::uint32_t grid = 0, const std::vector<T>& y = {}) {
     r.method = Method::exact;
     r.dtype = dtype_of<T>;
     r.output = dtype_of<Out>;
@@ -123,8 +124,8 @@ void check(Request r, const std::vector<T>& x, const std::vector<std::uint64_t>&
     Draw draw;
     draw.offset = offset;
     draw.launch.grid = grid;
-    const auto got = TestBackend::reduce_groups<Out>(r, std::span<const T>(x), {}, offsets, draw);
-    const Inputs in{x.data(), nullptr, offsets.empty() ? nullptr : offsets.data()};
+    const auto got = TestBackend::reduce_groups<Out>(r, std::span<const T>(x), std::span<const T>(y), offsets, draw);
+    const Inputs in{x.data(), y.empty() ? nullptr : y.data(), offsets.empty() ? nullptr : offsets.data()};
 
     const auto expected = on_cpu<Out>(r, in);
     REQUIRE(got.size() == expected.size());
@@ -198,6 +199,43 @@ TEST_CASE("plain groups: squares as large as doubles are", "[gpu][exact][groups]
     }
     for (const Op op : {Op::variance, Op::stddev})
         check<double>({.op = op, .shape = Shape::rows, .n = n, .groups = groups}, x, {}, 0);
+}
+
+/// Groups of as few elements as one thread adds, and of more. Their elements lie so far apart that
+/// only a wide window holds most of them, and none some; or are −0, or NaN is among them.
+TEMPLATE_TEST_CASE("short exact groups: most of a batch fit no window", "[gpu][exact][groups][sanitizer]", float16,
+                   bfloat16, float, double) {
+    using T = TestType;
+    const auto element = [](std::size_t i, std::size_t group) {
+        const std::uint64_t word = accuracy::hash(7, i), kind = accuracy::hash(8, group) % 16;
+        if (kind == 0) return number<T>(-0.0);
+        if (kind == 1 && word % 29 == 0) return fp::from_bits<T>(fp::Format<T>::canonical_nan);
+        const int range = std::min(30 + 10 * static_cast<int>(kind), widest_range<T>);
+        return from_fields<T>({word % 2 != 0,
+                               middle_of<T>(range) + static_cast<int>(word / 2 % static_cast<std::uint64_t>(range + 1)),
+                               accuracy::hash(9, i)});
+    };
+    for (const std::size_t n : {1, 2, 7, 32, 100, 511, 512, 513}) {
+        constexpr std::size_t groups = 150;
+        std::vector<T> x(n * groups), y(n * groups);
+        std::vector<std::uint64_t> offsets{0};
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            x[i] = element(i, i / n);
+            y[i] = element(x.size() + i, i / n);
+        }
+        while (offsets.back() < x.size())
+            offsets.push_back(
+                std::min<std::uint64_t>(offsets.back() + accuracy::hash(10, offsets.size()) % (2 * n + 1), x.size()));
+        const Request rows{.shape = Shape::rows, .n = n, .groups = groups},
+            segments{.shape = Shape::segments, .n = x.size(), .groups = offsets.size() - 1};
+        for (const Op op : {Op::sum, Op::mean, Op::asum, Op::nrm2, Op::dot, Op::mae, Op::variance}) {
+            Request of_op = op == Op::sum || n % 2 == 0 ? rows : segments;
+            of_op.op = op;
+            const auto& of_groups = of_op.shape == Shape::rows ? std::vector<std::uint64_t>{} : offsets;
+            check<T>(of_op, x, of_groups, 1, 0, info(op).inputs == 2 ? y : std::vector<T>{});
+            check<double>(of_op, x, of_groups, 0, 0, info(op).inputs == 2 ? y : std::vector<T>{});
+        }
+    }
 }
 
 /// Sums of 16 bits keep their bins.

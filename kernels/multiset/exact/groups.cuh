@@ -1,11 +1,13 @@
 // `exact` of groups. Small ones are added up by some threads of a warp each (lanes.cuh); large ones
 // are cut into work items, a block each. Of a small group that one window holds, the sums of its
 // bins are all there is to know: a thread keeps them, and when there are as many groups as threads,
-// each thread rounds one. Of sums plain.cuh may have left only some.
+// each thread rounds one. Of sums plain.cuh may have left only some. Groups that no window held are
+// added again: by a thread each where there are several and they are short, else by the warp.
 #pragma once
 
 #include "multiset/exact/kernels.cuh"
 #include "multiset/exact/lanes.cuh"
+#include "multiset/exact/thread_sum.cuh"
 
 namespace detreduce::cuda::exact {
 
@@ -73,6 +75,15 @@ __device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Inpu
     warp_clear(own.words, count);
 }
 
+/// A group by a thread alone, in a wide window; false if that does not hold it.
+template <class Input>
+[[nodiscard]] __device__ __noinline__ bool reduce_by_thread(const Input& input, Span span, Finish finish) {
+    WideSum<typename Input::Type, typename Input::MapType, 0> wide;
+    if (!wide.add_up(input.part(span.begin, span.n), 0, span.n)) return false;
+    wide.round(span.n, finish);
+    return true;
+}
+
 /// Small groups, some threads each; large ones are left for items_kernel. `Rest`: those that
 /// work.left says, if it is there, as a kernel of its own: where a warp may leave a batch the
 /// compiler guards each shuffle, which took rows of 128 bf16 elements from .76 of reading to .72.
@@ -129,7 +140,16 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
                 round_sums<BinsOf>(total, n, to);
             }
         }
-        for (std::uint32_t remaining = votes_of_warp(by_words); remaining != 0; remaining &= remaining - 1) {
+        std::uint32_t remaining = votes_of_warp(by_words);
+        if constexpr (!is_moments<typename Input::MapType>) {
+            if (__popc(remaining) > policy::few_groups_by_words) {
+                const Span own_span = by_words ? span_of(work.groups, base + group) : Span{0, 0, false};
+                const bool done = own_span.valid && own_span.n > 0 && own_span.n <= policy::longest_group_of_thread &&
+                                  reduce_by_thread<Input>(input, own_span, finish.moved(base + group));
+                remaining &= ~votes_of_warp(done);
+            }
+        }
+        for (; remaining != 0; remaining &= remaining - 1) {
             const std::uint64_t one = base + shuffle_from(group, __ffs(static_cast<int>(remaining)) - 1);
             Span of_one = span_of(work.groups, one);
             if (of_one.n > work.table.length) of_one = {0, 0, false};
