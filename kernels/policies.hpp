@@ -165,8 +165,8 @@ inline constexpr std::uint64_t many_rows = 1u << 13;
 inline constexpr std::uint64_t longest_part = 1u << 15;
 /// By `exact`. A longer group has a state, for the parts that no window held.
 inline constexpr std::uint64_t longest_exact_part = 1u << 13;
-/// Groups of a batch that no window held, and that their warp adds one by one; of more, each of so
-/// few elements is added by a thread in a wide window. Not measured.
+/// Groups of a batch that no window held, or for which there was none, and that their warp adds one
+/// by one; of more, each of so few elements is added by a thread in a wide window. Not measured.
 inline constexpr int few_groups_by_words = 3;
 inline constexpr std::uint64_t longest_group_of_thread = 512;
 /// Parts of a warp's threads that their windows did not hold, and that the warp adds one by one; of
