@@ -169,6 +169,7 @@ inline constexpr std::uint64_t longest_exact_part = 1u << 13;
 /// by one; of more, each of so few elements is added by a thread in a wide window. Not measured.
 inline constexpr int few_groups_by_words = 3;
 inline constexpr std::uint64_t longest_group_of_thread = 512;
+static_assert(longest_group_of_thread <= longest_exact_part); // which a wide window has room for
 /// Parts of a warp's threads that their windows did not hold, and that the warp adds one by one; of
 /// more each thread adds its own, in a wide window. 4096 long columns that nearly all are such, by
 /// one and by the other: sums of f64 .15 and .31 of reading (log-normal .16 with 12, .30 with 4),
