@@ -72,7 +72,8 @@ template <class T>
 std::vector<T> columns_askew(std::size_t n, std::size_t columns) {
     std::vector<T> x(n * columns);
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const int binades = i % columns % 4 != 3 ? 2 : std::is_same_v<T, float16> ? 14 : 40;
+        const std::size_t kind = i % columns % 8;
+        const int binades = kind % 4 != 3 ? 2 : std::is_same_v<T, float16> ? 14 : kind == 3 ? 40 : 55;
         const auto word = static_cast<int>(accuracy::hash(i, 2) % (2 * static_cast<unsigned>(binades) + 1));
         x[i] = from_fields<T>({accuracy::hash(i, 1) % 2 != 0, word - binades, accuracy::hash(i, 3)});
     }

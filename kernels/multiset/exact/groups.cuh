@@ -61,7 +61,7 @@ __device__ __noinline__ void reduce_by_words(const Input& input, WarpMemory<Inpu
                                              Word* state = nullptr) {
     constexpr int count = Input::states * acc::exact::words;
     const Input part = input.part(span.begin, span.n);
-    typename Input::FirstBins bins(own.words + LongOf<Input::states>::counters);
+    WideBins<Input> bins(own.words + LongOf<Input::states>::counters);
     TermWalk<typename Input::Type, typename Input::MapType> walk{part, own, 0, 1};
     walk.go(bins);
     bins.flush_all();

@@ -15,7 +15,7 @@ struct MomentBins {
         int sums, squares;
     };
     static_assert(SumWindow::adds == SquareWindow::adds);
-    static constexpr bool shared_room = true, adds_products = true, in_one_bin = Squares::in_one_bin;
+    static constexpr bool shared_room = true, adds_products = true, in_one_bin = Squares::in_one_bin, moved = false;
     static constexpr int parts = 1, adds = SumWindow::adds, count = Sums::count + Squares::count;
     static constexpr std::uint64_t most_held = std::min(Sums::most_held, Squares::most_held);
 
@@ -112,5 +112,17 @@ struct MomentBins {
         return true;
     }
 };
+
+/// Bins for groups that those of the first window do not hold.
+template <class T, class Map>
+struct WideBinsIn {
+    using type = TermBins<T, Map, GroupWindow<Map::linear>>;
+};
+template <class T>
+struct WideBinsIn<T, Moments> {
+    using type = MomentBins<T, GroupWindow<true>, GroupWindow<false>>;
+};
+template <class Input>
+using WideBins = typename WideBinsIn<typename Input::Type, typename Input::MapType>::type;
 
 } // namespace detreduce::cuda::exact

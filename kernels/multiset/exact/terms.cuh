@@ -342,7 +342,7 @@ struct TermWalk {
     static __device__ __forceinline__ Ways ways_of(const BinsOf& bins, const Range& range, bool counts = true) {
         Ways ways;
         if constexpr (BinsOf::in_one_bin) ways.in_one_bin = all_of_warp(!counts || bins.one_bin.holds(range));
-        if constexpr (has_fours) ways.fours = all_of_warp(!counts || Element<T>::fours_fit(range));
+        if constexpr (has_fours && BinsOf::moved) ways.fours = all_of_warp(!counts || Element<T>::fours_fit(range));
         return ways;
     }
     /// Part k of the terms of one load, the quickest way.
@@ -351,7 +351,7 @@ struct TermWalk {
         if constexpr (BinsOf::in_one_bin) {
             if (ways.in_one_bin) return add_products<true>(bins, x, y);
         }
-        if constexpr (has_fours) {
+        if constexpr (has_fours && BinsOf::moved) {
             if (ways.fours) return bins.values.add_fours(kept(x));
         }
         add_part(bins, k, x, y);

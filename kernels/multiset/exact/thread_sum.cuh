@@ -12,6 +12,12 @@ struct ThreadSum {
     using Window = spec::ExactWindow<double, column_bins<T, Map>, 5>;
     using BinsOf = typename BinsIn<T, Map, Window>::type;
     using Walk = TermWalk<T, Map>;
+    struct NoOther {
+        template <class F>
+        __device__ __forceinline__ bool operator()(const Exponents&, const Exponents&, const F&) const {
+            return false;
+        }
+    };
     static constexpr int per_vector = 16 / static_cast<int>(sizeof(T)), terms = per_vector * BinsOf::parts,
                          ahead = Map::inputs == 2 ? 2 : 4; ///< loads of 16 bytes in flight
     /// A thread's window is made for a few elements, and cannot move. Sums of doubles, and products
@@ -40,9 +46,11 @@ struct ThreadSum {
 
     /// The sums of elements begin … end − 1 of the group `input`, in a window that depends on its
     /// first elements alone, or on all that are added. False if that does not hold them, or if
-    /// there might be nothing but −0.
-    template <bool OfAll = false, class B>
-    static __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end, B& bins) {
+    /// there might be nothing but −0. Where there is no such window, otherwise(exponents of x, of
+    /// y, what adds them up in bins whose window was moved).
+    template <bool OfAll = false, class B, class F = NoOther>
+    static __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end, B& bins,
+                                                  const F& otherwise = {}) {
         Range range_x, range_y;
         uint4 xs[ahead], of_y[ahead], (&ys)[ahead] = Input::binary ? of_y : xs;
         const auto load_and_look = [&](std::uint64_t from, std::uint64_t to) {
@@ -63,21 +71,23 @@ struct ThreadSum {
         const Exponents a = exponents_between<T>(settled_x.largest, settled_x.smallest_less_one),
                         b = B::shared_room ? a : exponents_between<T>(settled_y.largest, settled_y.smallest_less_one);
         const bool all_may_be_minus_zero = Walk::counts_minus_zeros && Walk::is_minus_zero(xs[0], ys[0]);
-        if (!a.finite() || !b.finite() || all_may_be_minus_zero || !bins.move_to(a, b, OfAll ? 0 : room_above))
-            return false;
-        for (; begin < end; begin += ahead * per_vector) {
-            load_and_look(begin, end);
+        if (!a.finite() || !b.finite() || all_may_be_minus_zero) return false;
+        const auto add_all = [&](auto& to) {
+            for (std::uint64_t i = begin; i < end; i += ahead * per_vector) {
+                load_and_look(i, end);
 #pragma unroll
-            for (int j = 0; j < ahead; ++j) {
-                bins.reserve_own(per_vector * B::parts);
+                for (int j = 0; j < ahead; ++j) {
+                    to.reserve_own(per_vector * B::parts);
 #pragma unroll
-                for (int k = 0; k < B::parts; ++k)
-                    Walk::add_part(bins, k, xs[j], ys[j]);
+                    for (int k = 0; k < B::parts; ++k)
+                        Walk::add_part(to, k, xs[j], ys[j]);
+                }
             }
-        }
-        bins.drain_own();
-        Walk::template settle<B>(range_x, range_y);
-        return bins.holds(range_x, range_y);
+            to.drain_own();
+            Walk::template settle<B>(range_x, range_y);
+            return to.holds(range_x, range_y);
+        };
+        return bins.move_to(a, b, OfAll ? 0 : room_above) ? add_all(bins) : otherwise(a, b, add_all);
     }
 
     /// Of two neighbouring columns of 16 bits, an element of both in 32 bits.
@@ -181,26 +191,46 @@ struct ThreadSum {
 template <class Input>
 using SumOf = ThreadSum<typename Input::Type, typename Input::MapType>;
 
-/// A part of a column by its thread in four bins of a window that is made for all of it, where the
-/// quicker one did not hold it: for states that have the limbs of sums from number `first` on.
+/// A part of a column by its thread in a window that is made for all of it, where the quicker one
+/// did not hold it: for states that have the limbs of sums from number `First` on.
 template <class T, class Map, int First>
 struct WideSum {
     using Input = Terms<T, Map>;
-    using Window = spec::ExactWindow<double, 4, 6>;
+    using Window = GroupWindow<Map::linear>;
     using BinsOf = TermBins<T, Map, Window>;
     static constexpr int counters = First + LongOf<Input::states>::counters;
     static_assert(policy::longest_exact_part * Map::parts <= Window::most_held);
     Word sum[BinsOf::count];
     int top;
 
+    /// In fewer bins where these are enough, as they take less time.
     __device__ __forceinline__ bool add_up(const Input& input, std::uint64_t begin, std::uint64_t end) {
-        BinsOf bins(nullptr);
-        const bool held = ThreadSum<T, Map>::template add_up<true>(input, begin, end, bins);
-#pragma unroll
-        for (int k = 0; k < BinsOf::count; ++k)
-            sum[k] = bins.own_sum(k);
-        top = bins.top;
+        using Of = ThreadSum<T, Map>;
+        TermBins<T, Map, GroupWindow<true>> bins(nullptr);
+        bool held = false, kept = false;
+        if constexpr (Map::linear) {
+            held = Of::template add_up<true>(input, begin, end, bins);
+        } else {
+            held =
+                Of::template add_up<true>(input, begin, end, bins, [&](const auto& x, const auto& y, const auto& add) {
+                    BinsOf more(nullptr);
+                    if (!more.move_to(x, y, 0) || !add(more)) return false;
+                    keep(more);
+                    return kept = true;
+                });
+        }
+        if (!kept) keep(bins);
         return held;
+    }
+    template <class B>
+    __device__ __forceinline__ void keep(B& bins) {
+        constexpr int there = B::has_errors ? B::count / 2 : B::count;
+        for (Word& s : sum)
+            s = 0;
+#pragma unroll
+        for (int k = 0; k < B::count; ++k)
+            sum[k < there ? k : k - there + Window::bins] = bins.own_sum(k);
+        top = bins.top;
     }
     /// Where it is the sum of all n elements of a group.
     __device__ __forceinline__ void round(std::uint64_t n, const Finish& finish) const {
