@@ -1,7 +1,6 @@
 // Ops of every kind in every shape, on the GPU: graphs that are replayed in a workspace that holds
 // anything, and offsets that are none.
-#include "laws/device_memory.hpp"
-#include "laws/on_cpu.hpp"
+#include "laws/gpu_bytes.hpp"
 #include "laws/op_pairs.hpp"
 #include "laws/ties.hpp"
 
@@ -94,32 +93,16 @@ void check_columns_askew(std::size_t n, std::size_t columns) {
     const auto x = columns_askew<T>(n, columns), y = columns_askew<T>(n + 1, columns); // another row's
     for (const Op op : {Op::sum, Op::asum, Op::nrm2, Op::dot, Op::mse, Op::moments}) {
         for (const bool state : {false, true}) {
-            Request r{.op = op,
-                      .method = Method::exact,
-                      .dtype = dtype_of<T>,
-                      .output = state ? std::nullopt : std::optional(DType::f64),
-                      .shape = Shape::columns,
-                      .n = n,
-                      .groups = columns,
-                      .state = state};
+            const Request r{.op = op,
+                            .method = Method::exact,
+                            .dtype = dtype_of<T>,
+                            .output = state ? std::nullopt : std::optional(DType::f64),
+                            .shape = Shape::columns,
+                            .n = n,
+                            .groups = columns,
+                            .state = state};
             CAPTURE(name(op), state, n, columns);
-            const bool two = info(op).inputs == 2;
-            const auto there_x = upload(x), there_y = upload(y);
-            const Plan plan = make_plan(r);
-            throw_if_error(plan.status());
-            const std::size_t bytes = state ? plan.groups() * plan.state_words() * sizeof(std::int64_t)
-                                            : plan.results() * plan.result_bytes();
-            const DeviceBuffer out(bytes), workspace(plan.workspace_bytes());
-            throw_if_error(run(plan, {there_x->data(), two ? there_y->data() : nullptr}, out.data(), workspace.data()));
-            CUDA_CHECK(cudaDeviceSynchronize());
-            REQUIRE(workspace.guards_intact());
-            r.device = cpu;
-            const Plan here = make_plan(r);
-            throw_if_error(here.status());
-            std::vector<std::uint64_t> room(here.workspace_bytes() / 8 + 1);
-            std::vector<char> expected(bytes);
-            throw_if_error(run(here, {x.data(), two ? y.data() : nullptr}, expected.data(), room.data()));
-            REQUIRE(bytes_of(out, bytes) == expected);
+            require_bytes_of_cpu(r, x, info(op).inputs == 2 ? y : std::vector<T>{});
         }
     }
 }
