@@ -66,13 +66,13 @@ std::vector<char> bytes_of(const DeviceBuffer& buffer, std::size_t count) {
 
 /// Columns of numbers near 1, and in each fourth one what no window holds with them: at the front,
 /// where windows are made, in the midst, and at the end. And others whose numbers lie so far apart
-/// that a wide window holds them.
+/// that a wide window holds them, of products one of four or of six bins.
 template <class T>
 std::vector<T> columns_askew(std::size_t n, std::size_t columns) {
     std::vector<T> x(n * columns);
     for (std::size_t i = 0; i < x.size(); ++i) {
         const std::size_t kind = i % columns % 8;
-        const int binades = kind % 4 != 3 ? 2 : std::is_same_v<T, float16> ? 14 : kind == 3 ? 40 : 55;
+        const int binades = kind % 4 != 3 ? 2 : std::is_same_v<T, float16> ? 14 : kind == 3 ? 30 : 55;
         const auto word = static_cast<int>(accuracy::hash(i, 2) % (2 * static_cast<unsigned>(binades) + 1));
         x[i] = from_fields<T>({accuracy::hash(i, 1) % 2 != 0, word - binades, accuracy::hash(i, 3)});
     }
