@@ -181,7 +181,7 @@ template <bool Linear, bool F64>
 inline constexpr int few_misfits = !Linear ? 6
                                    : F64   ? 4
                                            : 12;
-/// Bins of that window: of sums, and of products of numbers as far apart.
+/// Bins of the wide window of a group: of sums, and of products of numbers as far apart.
 template <bool Linear>
 inline constexpr int wide_bins = Linear ? 4 : 6;
 /// Parts of all columns, of two columns of 16 bits together; of f32 and f64 by `exact` half of them

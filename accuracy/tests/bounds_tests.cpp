@@ -339,10 +339,11 @@ TEST_CASE("a result need not have the format of the inputs", "[bounds]") {
 
 namespace {
 
-/// Every method's sum is within its bound.
+/// Every method's sum is within its bound; and the bound is needed: `broken` counts those beyond
+/// the bound of `exact`, of which 100 cases may have none.
 template <class In, class Out>
 void obeys(Method method) {
-    int checked = 0;
+    int broken = 0, checked = 0;
     property("in " + std::string(hexadecimal(smallest<In>)) + " out " + hexadecimal(smallest<Out>) + " method " +
                  std::to_string(static_cast<int>(method)),
              [&] {
@@ -351,9 +352,14 @@ void obeys(Method method) {
                  RC_PRE(cannot_overflow(exact, method, dtype_of<In>, dtype_of<Out>));
                  const Out result = sum_of<Out>(method, xs.span());
                  RC_ASSERT(within_bound(result, exact, error_bound(method, dtype_of<In>, dtype_of<Out>, xs.size())));
+                 broken +=
+                     !within_bound(result, exact, error_bound(Method::exact, dtype_of<In>, dtype_of<Out>, xs.size()));
                  ++checked;
              });
-    REQUIRE(checked > 0);
+    const int drawn = configuration().testParams.maxSuccess;
+    REQUIRE(checked >= std::min(drawn, 101));
+    const bool seldom_wrong = method != Method::serial && method != Method::tree;
+    REQUIRE((seldom_wrong || drawn < 400 || broken > 0));
 }
 
 template <class In, class Out>
@@ -361,7 +367,7 @@ void obeys() {
     for (const Method method : {Method::serial, Method::tree, Method::kahan, Method::compensated, Method::exact})
         obeys<In, Out>(method);
 }
-/// The bound is needed: where much cancels, the sum is beyond that of `exact`.
+/// The same of few cases: where much cancels, the sum is beyond that of `exact`.
 template <class In, class Out = fp::Arithmetic<In>>
 void needs(Method method) {
     const std::vector<In> xs = generate<In>(Family::ill_conditioned, 600, 1, {.condition = 0x1p160});

@@ -2,6 +2,7 @@
 // becomes of them.
 #include <support/property.hpp>
 
+#include "laws/on_cpu.hpp"
 #include "laws/rank_device.hpp"
 
 namespace detreduce::proptests {
@@ -21,8 +22,7 @@ template <class T>
 Bytes bytes_on_gpu(const Request& r, const Share<T>& share, unsigned draw) {
     const Plan plan = make_plan(r);
     throw_if_error(plan.status());
-    const std::size_t bytes =
-        r.state ? plan.groups() * plan.state_words() * sizeof(std::int64_t) : plan.results() * plan.result_bytes();
+    const std::size_t bytes = bytes_of_all(plan);
     const OnRank<T> rank(share, bytes, draw % 8);
     const DeviceBuffer workspace(plan.workspace_bytes());
     workspace.fill(0xff, plan.workspace_bytes());

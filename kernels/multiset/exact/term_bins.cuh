@@ -239,7 +239,7 @@ __device__ __forceinline__ Exponents exponents_of(const Range& mine) {
 
 /// Bins of tiles that the first window does not hold.
 using WideWindow = spec::ExactWindow<double, 7, 6>;
-/// And of groups that it does not hold: 4 bins hold 183 binades, 6 of them 275.
+/// Bins of groups that the first window does not hold: 4 of them span 183 binades, 6 of them 275.
 template <bool Linear>
 using GroupWindow = spec::ExactWindow<double, policy::wide_bins<Linear>, 6>;
 
