@@ -1,7 +1,7 @@
-// `exact` of flat inputs of up to 1024 blocks of 16 KiB has kernels of its own
-// (kernels/multiset/exact/small.cuh), where blocks leave sums of windows or words of states: what
-// the one and the other, and both together, make of data that moves windows; a block alone rounds
-// them itself. The CPU gives the bits.
+// `exact` of flat inputs of up to 1024 blocks of 16 KiB, or of 32 KiB of 16-bit elements to be
+// summed, has kernels of its own (kernels/multiset/exact/small.cuh), where blocks leave sums of
+// windows or words of states: what the one and the other, and both together, make of data that
+// moves windows; a block alone rounds them itself. The CPU gives the bits.
 #include <cmath>
 
 #include <detreduce/accuracy/oracle.hpp>
@@ -112,6 +112,30 @@ TEMPLATE_TEST_CASE("short exact: blocks of different windows", "[gpu][exact][san
     }
     for (const std::uint64_t seed : {1, 2, 3})
         check(mixed<TestType>(n, seed), mixed<TestType>(n, seed + 100), 1);
+    const auto above = fp::beyond<TestType>(false), below = fp::beyond<TestType>(true),
+               nan = fp::from_bits<TestType>(fp::Format<TestType>::canonical_nan);
+    for (const auto& [early, late] :
+         {std::pair{above, TestType{}}, std::pair{above, above}, std::pair{below, above}, std::pair{TestType{}, nan}}) {
+        auto x = stairs<TestType>(n, 3, 1);
+        x[block_elements<TestType> + 9] = early;
+        x[8 * block_elements<TestType> - 1] = late;
+        check(x, stairs<TestType>(n, 3, 2));
+    }
+}
+
+/// The first block's words have limbs up to the highest that products of the format have, below
+/// zero, and all of it cancels, or nothing.
+TEMPLATE_TEST_CASE("short exact: a block in words of large products", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
+    constexpr std::size_t n = 2 * block_elements<TestType>;
+    const TestType large = fp::from_bits<TestType>(fp::Format<TestType>::largest);
+    const auto tiny = from_fields<TestType>({false, -std::min(60, largest_exponent<TestType> - 1), 0});
+    std::vector<TestType> x(n, large), below(n, fp::negated(large));
+    check(x, x); // in windows
+    check(x, below);
+    x[0] = below[0] = tiny;
+    check(x, x);
+    check(x, below);
+    check(below, below);
 }
 
 /// Each block's sum is far below its elements, of any sign: what blocks leave is joined with
@@ -159,14 +183,26 @@ TEST_CASE("short exact: what is far below a tie decides it", "[gpu][exact]") {
 
 TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gpu][exact]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t block = block_elements<TestType>;
-    for (const std::size_t n : {block, block + 1, 2 * block, 2 * block + 1, 255 * block, 256 * block + 1,
-                                most_blocks * block - 1, most_blocks * block, most_blocks * block + 1}) {
-        const Plan plan = make_plan({.method = Method::exact, .dtype = dtype_of<TestType>, .n = n});
-        const bool small = n <= most_blocks * block, alone = n <= 2 * block;
-        REQUIRE(plan.launch().schedule == (small && !alone ? Schedule::two_pass : Schedule::last_block));
-        REQUIRE(plan.launch().block == (!small ? 128 : alone && n > block ? 512 : 256));
+    constexpr std::size_t few = most_blocks * block, more = 2 * few; // or twice as many
+    for (const std::size_t n : {block, block + 1, 2 * block, 2 * block + 1, 255 * block, 256 * block + 1, few, few + 1,
+                                more - 1, more, more + 1}) {
+        for (const Op op : {Op::sum, Op::asum, Op::nrm2, Op::dot}) {
+            const Plan plan = make_plan({.op = op, .method = Method::exact, .dtype = dtype_of<TestType>, .n = n});
+            const bool loads_more = fp::has_16_bits<TestType> && (op == Op::sum || op == Op::asum);
+            const bool small = n <= (loads_more ? more : few), alone = n <= (op == Op::sum ? 2 : 1) * block;
+            CAPTURE(name(op), n);
+            REQUIRE(plan.launch().schedule == (small && !alone ? Schedule::two_pass : Schedule::last_block));
+            REQUIRE(plan.launch().block == (!small ? 128 : alone && n > block ? 512 : 256));
+        }
+        if (n == more) continue;
         check(stairs<TestType>(n, 2, n), mixed<TestType>(n, n));
     }
+    check(mixed<TestType>(more - 1, 1), stairs<TestType>(more - 1, 2, 1), 1);
+    auto special = stairs<TestType>(few + block, 2, 1);
+    special[few - 3] = fp::beyond<TestType>(true);
+    check(special, special);
+    check(stairs<TestType>(few + block + 3, std::min(40, largest_exponent<TestType> - 4), 1),
+          mixed<TestType>(few + block + 3, 2));
 }
 
 TEMPLATE_TEST_CASE("short exact: results of every type, and those of moments", "[gpu][exact][sanitizer]",

@@ -77,7 +77,7 @@ TEST_CASE("a launch that is asked for is that of the plan, or refused", "[route]
         for (const MethodInfo& method : methods()) {
             for (const DType dtype : dtypes()) {
                 for (const Shape shape : {Shape::flat, Shape::rows, Shape::columns, Shape::segments, Shape::tensors}) {
-                    for (const std::uint64_t n : {0u, 1u, 500u, 10000u, 100000u, 20000000u}) {
+                    for (const std::uint64_t n : {0u, 1u, 500u, 10000u, 100000u, 10000000u, 20000000u}) {
                         for (const std::uint64_t groups : {0u, 1u, 5000u}) {
                             if (shape == Shape::flat && groups != 1) continue;
                             Request r{.op = op.op,

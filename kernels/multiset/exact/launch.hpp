@@ -53,17 +53,27 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
     return exact::with_map(r.op, states) * acc::exact::words;
 }
 
-/// Short flat inputs (multiset/exact/small.cuh): blocks of so many threads, each of which loads so
-/// often 16 bytes of each input. For each op's sum, and for each of the two of mean and variance, a
-/// block leaves at most so many words, and the words of a state.
+/// Short flat inputs (multiset/exact/small.cuh): blocks of so many threads, each of which loads a
+/// few times 16 bytes of each input. For each op's sum, and for each of the two of mean and
+/// variance, a block leaves at most so many words, and the words of a state.
 inline constexpr std::uint32_t exact_small_threads = policy::exact_small.threads;
 /// Threads of a block that has twice as much alone: a sum or mean of elements.
 inline constexpr std::uint32_t exact_double_block = 2 * exact_small_threads;
-inline constexpr int exact_small_vectors = policy::exact_small_loads, exact_small_part_words = 9;
+inline constexpr int exact_small_part_words = 9;
 
+/// May a thread have eight 16-byte loads in the place of four?
+template <class T, class Map>
+inline constexpr bool exact_small_may_load_more = fp::has_16_bits<T>&& Map::linear&& Map::inputs == 1;
+/// Loads of a thread: eight where the input is too long to be short with four.
+[[nodiscard]] inline int exact_small_vectors(const Request& r) {
+    constexpr int few = policy::exact_small_loads, more = policy::exact_small_more_loads;
+    constexpr std::uint64_t bytes = std::uint64_t{policy::most_exact_small_blocks} * exact_small_threads * few * 16;
+    const auto may = []<class Map>(Map) { return exact_small_may_load_more<float16, Map>; };
+    return is_narrow(r.dtype) && exact::with_map(r.op, may) && r.n * size_of(r.dtype) > bytes ? more : few;
+}
 /// Elements of a block.
 [[nodiscard]] inline std::uint64_t exact_small_elements(const Request& r) {
-    return std::uint64_t{exact_small_threads} * exact_small_vectors * 16 / size_of(r.dtype);
+    return std::uint64_t{exact_small_threads} * exact_small_vectors(r) * 16 / size_of(r.dtype);
 }
 /// As many blocks as there are tiles for; none where the input is not short.
 [[nodiscard]] inline std::uint32_t exact_small_blocks(const Request& r) {

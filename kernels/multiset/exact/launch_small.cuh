@@ -23,16 +23,25 @@ struct SmallLaunch : Run {
         place = slots + std::size_t{blocks} * ShapeOf<Map>::words;
         return {parts, slots};
     }
-    template <class Map, int Warps = exact::small_warps>
+    template <class Map, int V = policy::exact_small_loads, int Warps = exact::small_warps>
     [[nodiscard]] Status add(const exact::SmallLeft& left, const exact::Finish& finish = {},
                              LaunchKind kind = LaunchKind::plain) const {
-        using Input = typename exact::SmallOf<T, Map>::Input;
+        using Input = typename exact::SmallOf<T, Map, V>::Input;
         const auto input = exact::terms_of<Input>(*this, 1);
-        const std::uint64_t of_block = exact_small_elements(request()) * Warps / exact::small_warps;
-        return launch_kernel(kind, exact::small_kernel<T, Map, Warps>,
+        constexpr std::uint64_t of_block = Input::tile * Warps;
+        return launch_kernel(kind, exact::small_kernel<T, Map, V, Warps>,
                              static_cast<std::uint32_t>(spec::tiles(request().n, of_block)), Warps * warp_size, 0,
                              stream, input, left.parts, left.slots, finish,
                              spec::plain_binades<T>(std::min(request().n, of_block)));
+    }
+    /// By as many loads as the input asks for.
+    template <class Map>
+    [[nodiscard]] Status add_by_loads(const exact::SmallLeft& left, const exact::Finish& finish) const {
+        if constexpr (exact_small_may_load_more<T, Map>) {
+            constexpr int more = policy::exact_small_more_loads;
+            if (exact_small_vectors(request()) == more) return add<Map, more>(left, finish);
+        }
+        return add<Map>(left, finish);
     }
     /// One block, after the kernel before.
     template <class... Parameters, class... Arguments>
@@ -46,10 +55,10 @@ struct SmallLaunch : Run {
             const auto finish = exact::Finish::of(plan, out);
             if constexpr (std::is_same_v<Map, transforms::Element>) {
                 if (alone && plan.launch().block == exact_double_block)
-                    return add<Map, exact_double_block / warp_size>({}, finish);
+                    return add<Map, policy::exact_small_loads, exact_double_block / warp_size>({}, finish);
             }
             const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(place);
-            const Status added = add<Map>(parts, finish);
+            const Status added = add_by_loads<Map>(parts, finish);
             if (!added.ok() || alone) return added;
             return join(exact::join_small_kernel<ShapeOf<Map>>, parts.parts, static_cast<int>(blocks),
                         static_cast<const exact::Word*>(parts.slots), request().n, finish);

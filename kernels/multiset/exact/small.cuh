@@ -22,8 +22,13 @@ inline constexpr int small_threads = exact_small_threads, small_warps = small_th
 /// any; the sum is in words.
 inline constexpr int any_top = INT_MIN, left_in_words = INT_MAX;
 
+/// The limb that has the bit of 2^exponent.
+[[nodiscard]] constexpr int limb_of(int exponent) {
+    return (exponent - acc::exact::lowest_exponent) / 32;
+}
+
 /// The sums that a window W has, of values and, of products of doubles, of their errors.
-template <class W, bool Errors>
+template <class W, bool OfDoubles, bool Errors>
 struct SmallShape {
     using Place = int; ///< top
     static constexpr bool of_short_formats = W::adds == 64;
@@ -31,6 +36,15 @@ struct SmallShape {
     static constexpr int states = Errors ? acc::exact::product_states : 1, words = states * acc::exact::words;
     static constexpr int counters = LongOf<states>::counters;
 
+    /// Words that may be other than zero. Of products of floats some limbs: a block's sum is below
+    /// 2^288, and the carry of a negative one is −1 in the limb above.
+    static constexpr int first_limb = limb_of(2 * fp::Format<float>::min_exponent),
+                         unused_limbs = acc::exact::limbs - (limb_of(288) + 1 - first_limb),
+                         used_words = OfDoubles ? words : words - unused_limbs;
+    [[nodiscard]] static __device__ __forceinline__ int used_word(int i) {
+        if constexpr (OfDoubles) return i;
+        return i < acc::exact::limbs - unused_limbs ? i + first_limb : i + unused_limbs;
+    }
     /// Of sum number k, those of the errors after those of the values, where top is 0.
     [[nodiscard]] static __host__ __device__ constexpr int relative_unit(int k) {
         return k < bins ? W::unit(0, k) : W::unit(1 - fp::Format<double>::precision, k - bins);
@@ -38,9 +52,10 @@ struct SmallShape {
     static constexpr int last_unit = W::unit(Errors ? 1 - fp::Format<double>::precision : 0, bins - 1);
 };
 
-template <class T, class Map>
+/// `V`: loads of a thread.
+template <class T, class Map, int V = policy::exact_small_loads>
 struct SmallOf {
-    static constexpr int vectors = exact_small_vectors;
+    static constexpr int vectors = V;
     using Input = Terms<T, Map, vectors>;
     using Mine = typename Input::Mine;
     /// Most inputs take two of these bins, which hold 84 binades of bf16, 70 of floats and 41 of
@@ -49,7 +64,7 @@ struct SmallOf {
     template <int Bins>
     using WindowOf = spec::ExactWindow<double, Bins, fp::is_narrow<T> ? 6 : 5>;
     using Window = WindowOf<bins>;
-    using Shape = SmallShape<Window, Input::has_errors>;
+    using Shape = SmallShape<Window, fp::is_f64<T>, Input::has_errors>;
     using BinsOf = TermBins<T, Map, Window>;
     using Walk = TermWalk<T, Map, vectors>;
     using Memory = WarpMemory<Input>;
@@ -176,9 +191,10 @@ struct SmallPlace {
 };
 
 /// A warp's tile, in registers.
-template <class T, class Map>
+template <class Of>
 struct SmallTile {
-    using Of = SmallOf<T, Map>;
+    using T = typename Of::Input::Type;
+    using Map = typename Of::Input::MapType;
     using BinsOf = typename Of::BinsOf;
     using Walk = typename Of::Walk;
     typename Of::Mine x, y;
@@ -207,6 +223,16 @@ struct SmallTile {
     /// none, neither is the sum.
     [[nodiscard]] __device__ __forceinline__ bool may_be_minus_zero() const {
         return Walk::counts_minus_zeros && (!there || Walk::is_minus_zero(x.v[0], y.v[0]));
+    }
+    /// NaN and infinities among the terms.
+    __device__ __forceinline__ void count_specials(Word* counters) const {
+        Counts counts;
+#pragma unroll
+        for (int i = 0; i < Of::vectors; ++i) {
+            uint4 v = seen<T, Map::transform != Transform::element>(x.v[i]); // a square has no sign, either
+            counts.take_specials<T>(v);
+        }
+        counts.add_to(counters);
     }
     /// By doubles alone: the warp's sum, if none is rounded; all threads have it.
     [[nodiscard]] __device__ __forceinline__ double plain_sum() const {
@@ -251,18 +277,23 @@ struct SmallTile {
     }
 };
 
-/// The words of a block's warps, for what no window holds. Not inlined: it is seldom run.
-template <class T, class Map, int Warps>
-__device__ __noinline__ void leave_words(const typename SmallOf<T, Map>::Input& input,
-                                         typename SmallOf<T, Map>::Memory* memory, std::uint64_t at, Word* slot) {
-    using Of = SmallOf<T, Map>;
+/// The words of a block's warps, for what no window holds. Where not all elements of the only input
+/// are `finite`, NaN and infinities are counted and no number is added, as none changes the result.
+/// Not inlined: it is seldom run.
+template <class Of, int Warps>
+__device__ __noinline__ void leave_words(const typename Of::Input& input, typename Of::Memory* memory, std::uint64_t at,
+                                         bool finite, Word* slot) {
     using Shape = typename Of::Shape;
     auto& own = memory[threadIdx.x / warp_size];
     warp_clear(own.words, Shape::words);
     if (at * Of::Input::tile < input.n) {
-        const SmallTile<T, Map> tile(input, at, own);
+        const SmallTile<Of> tile(input, at, own);
         typename Of::Walk walk{input, own, at, 0};
-        walk.add_otherwise(tile.x, tile.y);
+        if (!finite && !Of::Input::binary) {
+            tile.count_specials(walk.counters());
+        } else {
+            walk.add_otherwise(tile.x, tile.y);
+        }
     }
     __syncthreads();
     for (int i = threadIdx.x; i < Shape::words; i += Warps * warp_size) {
@@ -295,11 +326,11 @@ inline constexpr int
 /// One tile a warp. A block alone, which leaves nothing, finishes; it may have more warps. A block
 /// whose elements span at most plain_binades (spec::plain_binades()) adds them up as doubles,
 /// without bins.
-template <class T, class Map, int Warps = small_warps>
+template <class T, class Map, int V = policy::exact_small_loads, int Warps = small_warps>
 __global__ void __launch_bounds__(Warps* warp_size, small_blocks<Map, Warps>)
-    small_kernel(const __grid_constant__ Terms<T, Map, exact_small_vectors> input, Word* left, Word* slots,
+    small_kernel(const __grid_constant__ Terms<T, Map, V> input, Word* left, Word* slots,
                  const __grid_constant__ Finish finish, int plain_binades) {
-    using Of = SmallOf<T, Map>;
+    using Of = SmallOf<T, Map, V>;
     using Shape = typename Of::Shape;
     const SmallParts<Shape> parts{left, static_cast<int>(gridDim.x)};
     __shared__ typename Of::Memory memory[Warps];
@@ -308,7 +339,7 @@ __global__ void __launch_bounds__(Warps* warp_size, small_blocks<Map, Warps>)
     let_next_kernel_start();
     const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     const std::uint64_t at = std::uint64_t{blockIdx.x} * Warps + warp; // behind the end its elements are zeros
-    const SmallTile<T, Map> tile(input, at < input.full() ? at : input.full(), memory[warp]);
+    const SmallTile<Of> tile(input, at < input.full() ? at : input.full(), memory[warp]);
     const bool empty = at * Of::Input::tile >= input.n;
     const SmallRange mine = empty ? SmallRange{} : tile.range();
     if (lane == 0) ranges[warp] = mine;
@@ -344,7 +375,8 @@ __global__ void __launch_bounds__(Warps* warp_size, small_blocks<Map, Warps>)
     Word own[Shape::count] = {};
     if (place.top == left_in_words) {
         Word* const total = reinterpret_cast<Word*>(memory[0].copy); // the tiles' copies, which nobody reads any more
-        leave_words<T, Map, Warps>(input, memory, at, alone ? total : slots + std::uint64_t{blockIdx.x} * Shape::words);
+        leave_words<Of, Warps>(input, memory, at, range.finite(),
+                               alone ? total : slots + std::uint64_t{blockIdx.x} * Shape::words);
         if (alone) {
             if (threadIdx.x == Shape::counters + acc::exact::elements) total[threadIdx.x] = static_cast<Word>(input.n);
             __syncthreads();

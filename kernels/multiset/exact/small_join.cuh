@@ -48,17 +48,31 @@ struct SmallJoin {
     }
 };
 
-/// What blocks left as words, added up: thread i of each of as many groups of threads as there are
-/// takes word i of every so many-th block.
+/// What blocks left as words, added up. Each group of threads has a share of these blocks, and a
+/// thread of it one of the words.
 template <class S>
 __device__ __forceinline__ void add_slots(const int* tops, int blocks, const Word* slots, Word* words) {
-    constexpr int groups = small_threads / S::words > 0 ? small_threads / S::words : 1;
-    const int group = threadIdx.x / S::words, word = threadIdx.x % S::words;
+    __shared__ std::uint16_t in_words[policy::most_exact_small_blocks];
+    __shared__ int count;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    for (int b = threadIdx.x; b < blocks; b += small_threads) {
+        if (tops[b] == left_in_words) in_words[atomicAdd(&count, 1)] = static_cast<std::uint16_t>(b);
+    }
+    __syncthreads();
+    constexpr int groups = small_threads / S::used_words > 0 ? small_threads / S::used_words : 1,
+                  at_once = groups == 1 ? 32 : 16;
+    const int group = threadIdx.x / S::used_words, word = S::used_word(threadIdx.x % S::used_words);
     if (group >= groups) return;
     Word sum = 0;
-#pragma unroll 16
-    for (int b = group; b < blocks; b += groups)
-        sum += tops[b] == left_in_words ? slots[static_cast<std::uint64_t>(b) * S::words + word] : 0;
+#pragma unroll 1
+    for (int first = group; first < count; first += at_once * groups) {
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            const int at = first + i * groups;
+            sum += at < count ? slots[std::size_t{in_words[at]} * S::words + word] : 0;
+        }
+    }
     if (sum != 0) atomic_add(words + word, sum);
 }
 
