@@ -14,6 +14,7 @@ template <class Value>
 [[nodiscard]] Value load_from_l2(const Value* p) {
     return emulator::load<Value>(p);
 }
+inline void keep_order() {}
 [[nodiscard]] inline uint4 load16_once(const void* p) {
     return emulator::load<uint4>(p, 16);
 }
