@@ -33,14 +33,23 @@ struct Normalizer {
             ChunkOf::template store<false>(out, m, space, [&](int r, int k) { return of(chunk, r, k); });
             return;
         }
-        // Row by row, as there are no registers for all of it.
+        // Row by row, as there are no registers for all of it; where there are for two, a row
+        // ahead.
+        constexpr bool ahead = ChunkOf::aligned && ChunkOf::rows == spec::rows_per_chunk;
         const std::int64_t own = first + ChunkOf::first();
-        typename ChunkOf::Words scale{}, shift{};
+        typename ChunkOf::Words next_scale{}, next_shift{}, scale, shift;
+        const auto load_next = [&](int r) {
+            const int there = m - ChunkOf::first() - r * ChunkOf::lanes;
+            ChunkOf::load_shared(next_scale, a.scale + own + r * ChunkOf::lanes, there);
+            if (a.shift != nullptr) ChunkOf::load_shared(next_shift, a.shift + own + r * ChunkOf::lanes, there);
+        };
+        if (ahead) load_next(0);
         ChunkOf::store(out, m, space, [&](int r, int k) {
             if (k == 0) {
-                const int there = m - ChunkOf::first() - r * ChunkOf::lanes;
-                ChunkOf::load_shared(scale, a.scale + own + r * ChunkOf::lanes, there);
-                if (a.shift != nullptr) ChunkOf::load_shared(shift, a.shift + own + r * ChunkOf::lanes, there);
+                if (!ahead) load_next(r);
+                scale = next_scale;
+                shift = next_shift;
+                if (ahead && r + 1 < ChunkOf::rows) load_next(r + 1);
             }
             const V z = of(chunk, r, k), factor = ChunkOf::number(scale, k);
             return a.shift != nullptr ? fp::fused(z, factor, ChunkOf::number(shift, k)) : z * factor;
