@@ -24,9 +24,6 @@ struct GradChunk {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned, Count>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
-    /// Are the scales of a row of lanes, all of which are gone through in order, loaded a row
-    /// ahead?
-    static constexpr bool ahead = rows == spec::rows_per_chunk;
     ChunkOf x, upstream;
     const T* scale; ///< the thread's own, or null
     int own;        ///< elements from the thread's first on to the end of the tile
@@ -39,19 +36,15 @@ struct GradChunk {
         x.load(a.x + static_cast<std::int64_t>(row * a.stride + first), m, T{});
         upstream.load(a.upstream + static_cast<std::int64_t>(row * a.upstream_stride + first), m, T{});
         scale = nullptr;
-        if (G::of_norm && a.scale != nullptr) {
-            scale = a.scale + first + ChunkOf::first();
-            if (ahead) load_scales(0);
-        }
+        if (G::of_norm && a.scale != nullptr) scale = a.scale + first + ChunkOf::first();
     }
 
     /// f(k, the element) for all of row r, which may be beyond the tile.
     template <class F>
     __device__ __forceinline__ void each_of_row(int r, const F& f) const {
+        typename ChunkOf::Words scales{};
         const bool scaled = G::of_norm && scale != nullptr;
-        if (scaled && !ahead) load_scales(r);
-        const typename ChunkOf::Words scales = next;
-        if (scaled && ahead) load_scales(r + 1 < rows_there ? r + 1 : 0);
+        if (scaled) load_scales(scales, r);
 #pragma unroll
         for (int k = 0; k < K; ++k)
             f(k, row_grads::At<V>{x.at(r, k), upstream.at(r, k), scaled ? ChunkOf::number(scales, k) : V{1}});
@@ -85,10 +78,10 @@ struct GradChunk {
     }
 
   private:
-    __device__ __forceinline__ void load_scales(int r) const {
-        ChunkOf::load_shared(next, scale + r * lanes, own - r * lanes);
+    __device__ __forceinline__ void load_scales(typename ChunkOf::Words& scales, int r) const {
+        const T* const p = scale + r * lanes;
+        ChunkOf::load_shared(scales, p, own - r * lanes);
     }
-    mutable typename ChunkOf::Words next{}; ///< scales of the row of lanes whose turn is next
 };
 
 /// Blocks on a multiprocessor. Count: as Chunk says.
