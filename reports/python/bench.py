@@ -269,6 +269,12 @@ def in_graph(call, times=20):
 
 def part_graphs():
     """Sums on the GPU, without what a call costs the host. What fits its cache is there."""
+    busy = torch.randn(1 << 28, device="cuda")
+    end = time.monotonic() + 2  # a GPU that has just begun to work is slower
+    while time.monotonic() < end:
+        busy.sum()
+        torch.cuda.synchronize()
+    del busy
     for dtype in (torch.float32, torch.bfloat16):
         for exponent in range(10, 29, 2):
             x = torch.randn(1 << exponent, device="cuda").to(dtype)
