@@ -123,8 +123,7 @@ Offer offer_of(const Request& r, const Route& route) {
             only(route.scope == Scope::block ? exact_alone_threads(r, route.launch) : exact_block_threads,
                  "allowed for exact is 128; without a grid also 256, of up to 16 KiB by last_block and of more, up "
                  "to 16 MiB (32 MiB of one input of 16-bit elements that are not squared), by two_pass, and 512, for "
-                 "sums and "
-                 "means of more than 16 KiB, up to 32, by last_block; or 0 for the library's choice",
+                 "sums and means of more than 16 KiB, up to 32, by last_block; or 0 for the library's choice",
                  "exact has no levels to keep apart; allowed are two_pass and last_block");
         offer.last_block = true;
         offer.schedule = Schedule::last_block;

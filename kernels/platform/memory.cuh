@@ -18,7 +18,7 @@ template <class Value>
     return __ldcg(p);
 }
 
-/// ptxas moves no instruction past it. To a profiler it is an event.
+/// ptxas of CUDA 13.0 moves no load past it, which PTX does not promise. Profilers see an event.
 __device__ __forceinline__ void keep_order() {
     asm volatile("pmevent 0;");
 }

@@ -335,8 +335,7 @@ struct TileReader {
 #pragma unroll
         for (int r = 0; r < rows; ++r)
             packs[r] = load_pack<Level::source, Item, K>(p + r * Order::lanes);
-        // Of `kahan` ptxas else begins to add before the last load, for which it then has
-        // registers: it comes when the first ones are there.
+        // ptxas would delay the last load of `kahan` until additions have freed its registers.
         if constexpr (Acc::keeps_errors && !Acc::pairwise_rows) keep_order();
         return fold_rows<Level, K>(packs);
     }

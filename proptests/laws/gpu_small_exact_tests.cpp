@@ -123,8 +123,8 @@ TEMPLATE_TEST_CASE("short exact: blocks of different windows", "[gpu][exact][san
     }
 }
 
-/// The first block's words have limbs up to the highest that products of the format have, below
-/// zero, and all of it cancels, or nothing.
+/// No window holds the first block, so that it leaves words. Its sums of products are as large as
+/// they can be, above and below zero, or cancel.
 TEMPLATE_TEST_CASE("short exact: a block in words of large products", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t n = 2 * block_elements<TestType>;
     const TestType large = fp::from_bits<TestType>(fp::Format<TestType>::largest);
@@ -194,7 +194,7 @@ TEMPLATE_TEST_CASE("short exact: from one block to more than there may be", "[gp
             REQUIRE(plan.launch().schedule == (small && !alone ? Schedule::two_pass : Schedule::last_block));
             REQUIRE(plan.launch().block == (!small ? 128 : alone && n > block ? 512 : 256));
         }
-        if (n == more) continue;
+        if (n == more) continue; // more − 1 and more + 1 are enough sums of that size
         check(stairs<TestType>(n, 2, n), mixed<TestType>(n, n));
     }
     check(mixed<TestType>(more - 1, 1), stairs<TestType>(more - 1, 2, 1), 1);

@@ -63,7 +63,7 @@ inline constexpr int exact_small_part_words = 9;
 
 /// May a thread have eight 16-byte loads in the place of four?
 template <class T, class Map>
-inline constexpr bool exact_small_may_load_more = fp::has_16_bits<T>&& Map::linear&& Map::inputs == 1;
+inline constexpr bool exact_small_may_load_more = fp::has_16_bits<T>&& exact::may_be_plain<T, Map>;
 /// Loads of a thread: eight where the input is too long to be short with four.
 [[nodiscard]] inline int exact_small_vectors(const Request& r) {
     constexpr int few = policy::exact_small_loads, more = policy::exact_small_more_loads;

@@ -37,10 +37,9 @@ struct SmallLaunch : Run {
     /// By as many loads as the input asks for.
     template <class Map>
     [[nodiscard]] Status add_by_loads(const exact::SmallLeft& left, const exact::Finish& finish) const {
-        if constexpr (exact_small_may_load_more<T, Map>) {
-            constexpr int more = policy::exact_small_more_loads;
-            if (exact_small_vectors(request()) == more) return add<Map, more>(left, finish);
-        }
+        if constexpr (exact_small_may_load_more<T, Map>)
+            if (exact_small_vectors(request()) == policy::exact_small_more_loads)
+                return add<Map, policy::exact_small_more_loads>(left, finish);
         return add<Map>(left, finish);
     }
     /// One block, after the kernel before.

@@ -22,11 +22,6 @@ inline constexpr int small_threads = exact_small_threads, small_warps = small_th
 /// any; the sum is in words.
 inline constexpr int any_top = INT_MIN, left_in_words = INT_MAX;
 
-/// The limb that has the bit of 2^exponent.
-[[nodiscard]] constexpr int limb_of(int exponent) {
-    return (exponent - acc::exact::lowest_exponent) / 32;
-}
-
 /// The sums that a window W has, of values and, of products of doubles, of their errors.
 template <class W, bool OfDoubles, bool Errors>
 struct SmallShape {
@@ -36,14 +31,14 @@ struct SmallShape {
     static constexpr int states = Errors ? acc::exact::product_states : 1, words = states * acc::exact::words;
     static constexpr int counters = LongOf<states>::counters;
 
-    /// Words that may be other than zero. Of products of floats some limbs: a block's sum is below
-    /// 2^288, and the carry of a negative one is −1 in the limb above.
-    static constexpr int first_limb = limb_of(2 * fp::Format<float>::min_exponent),
-                         unused_limbs = acc::exact::limbs - (limb_of(288) + 1 - first_limb),
-                         used_words = OfDoubles ? words : words - unused_limbs;
+    /// Words that may be other than zero. A block's sum of products of floats is below 2^288, and
+    /// the carry of a negative one is −1 in the limb above.
+    static constexpr int first_limb = OfDoubles ? 0 : acc::exact::split(1, 2 * fp::Format<float>::min_exponent).first,
+                         last_limb = OfDoubles ? acc::exact::limbs - 1
+                                               : acc::exact::split(1, 2 * fp::Format<float>::max_exponent + 34).first,
+                         used_limbs = last_limb + 1 - first_limb, used_words = words - acc::exact::limbs + used_limbs;
     [[nodiscard]] static __device__ __forceinline__ int used_word(int i) {
-        if constexpr (OfDoubles) return i;
-        return i < acc::exact::limbs - unused_limbs ? i + first_limb : i + unused_limbs;
+        return i < used_limbs ? i + first_limb : i - used_limbs + acc::exact::limbs;
     }
     /// Of sum number k, those of the errors after those of the values, where top is 0.
     [[nodiscard]] static __host__ __device__ constexpr int relative_unit(int k) {

@@ -56,9 +56,8 @@ __device__ __forceinline__ void add_slots(const int* tops, int blocks, const Wor
     __shared__ int count;
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
-    for (int b = threadIdx.x; b < blocks; b += small_threads) {
+    for (int b = threadIdx.x; b < blocks; b += small_threads)
         if (tops[b] == left_in_words) in_words[atomicAdd(&count, 1)] = static_cast<std::uint16_t>(b);
-    }
     __syncthreads();
     constexpr int groups = small_threads / S::used_words > 0 ? small_threads / S::used_words : 1,
                   at_once = groups == 1 ? 32 : 16;
