@@ -231,6 +231,9 @@ inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
 /// terms in registers: gradient of cross entropy 1.07 to 1.26 times as fast (4096 … 262144),
 /// softmax of more than a tile 1.08 to 1.18, of less .88.
 inline constexpr int sharing_row_blocks = 3;
+/// Of eight rows of lanes, so many whose terms are there. Of more L1 has too little: with all of
+/// them softmax of bf16 took 1.03 to 1.05 of the time, the gradient of cross entropy 1.06 to 1.08.
+inline constexpr int shared_term_rows = 5;
 /// Rows of half a chunk, with terms in registers, and with sums alone. bf16 rows of 1024: gradient
 /// of cross entropy .29 of reading, logsumexp .55; as rows of a whole chunk .21 and .45.
 inline constexpr int half_term_row_blocks = 3, half_exp_row_blocks = 4;

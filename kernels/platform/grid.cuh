@@ -23,54 +23,6 @@ __device__ __forceinline__ uint4* shared_of_launch() {
     return detreduce_shared;
 }
 
-// Clusters of blocks (Hopper and later): blocks that run at once and reach each other's shared
-// memory. Elsewhere a block is one.
-
-/// The block's number in its cluster, and the blocks of a cluster.
-__device__ __forceinline__ std::uint32_t cluster_rank() {
-#if __CUDA_ARCH__ >= 900
-    return __clusterRelativeBlockRank();
-#else
-    return 0;
-#endif
-}
-__device__ __forceinline__ std::uint32_t cluster_blocks() {
-#if __CUDA_ARCH__ >= 900
-    return __clusterSizeInBlocks();
-#else
-    return 1;
-#endif
-}
-/// The cluster's number in a grid of one dimension.
-__device__ __forceinline__ std::uint32_t cluster_index() {
-#if __CUDA_ARCH__ >= 900
-    return __clusterIdx().x;
-#else
-    return blockIdx.x;
-#endif
-}
-/// A barrier for all threads of a cluster, in two halves. What a thread that says so wrote before
-/// the first is seen behind the second; the others need not wait for what they have written.
-__device__ __forceinline__ void arrive_in_cluster(bool wrote) {
-#if __CUDA_ARCH__ >= 900
-    wrote ? __cluster_barrier_arrive() : __cluster_barrier_arrive_relaxed();
-#endif
-}
-__device__ __forceinline__ void wait_for_cluster() {
-#if __CUDA_ARCH__ >= 900
-    __cluster_barrier_wait();
-#endif
-}
-/// What is at p in this block's shared memory, in that of another block of the cluster.
-template <class Item>
-__device__ __forceinline__ Item* in_block_of_cluster(Item* p, std::uint32_t rank) {
-#if __CUDA_ARCH__ >= 900
-    return static_cast<Item*>(__cluster_map_shared_rank(p, rank));
-#else
-    return p;
-#endif
-}
-
 /// A barrier for all blocks of a cooperative launch.
 __device__ __forceinline__ void sync_grid() {
     cooperative_groups::this_grid().sync();

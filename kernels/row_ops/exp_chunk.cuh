@@ -161,50 +161,58 @@ struct ExpChunk {
     }
 };
 
-/// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread, and
-/// the maximum to all.
-template <int Warps, class T, int K>
+/// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread.
+template <int Warps, class T>
 __device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> maximum, Shared<T>& s) {
     using V = fp::Arithmetic<T>;
     if constexpr (Warps == 1) {
         sync_team();
-        return {maximum, merged_lanes<1, T, K>(s, [](int, int, V left, V) { return left; })};
+        return {maximum, merged_lanes<1, 1>(s, [](int, int, V left, V) { return left; }).of[0].sum};
     } else {
         if (threadIdx.x % warp_size == 0) s.maximum[threadIdx.x / warp_size] = maximum;
         sync_team();
-        V most[Warps]; // of chunks, of pairs, …
+        if (one_warp_merges<T> && threadIdx.x >= warp_size) return {};
+        const int thread = static_cast<int>(threadIdx.x) % warp_size;
+        auto& merges = s.merge[threadIdx.x / warp_size % 2];
+        V maximum_of_all{};
+        if (threadIdx.x < merging_threads<T>) {
+            // The maximum of a few chunks is known at once: one merge each of a warp's first
+            // threads.
+            V most[Warps]; // of chunks, of pairs, …
 #pragma unroll
-        for (int w = 0; w < Warps; ++w)
-            most[w] = s.maximum[w];
-        // The maximum of a few chunks is known at once: one merge each of the first threads.
-        V left = most[0], right = most[0];
-        int node = 0;
+            for (int w = 0; w < Warps; ++w)
+                most[w] = s.maximum[w];
+            V left = most[0], right = most[0];
+            int node = 0;
 #pragma unroll
-        for (int step = 1; step < Warps; step *= 2) {
+            for (int step = 1; step < Warps; step *= 2) {
 #pragma unroll
-            for (int w = 0; w < Warps; w += 2 * step, ++node) {
-                if (static_cast<int>(threadIdx.x) == node) {
-                    left = most[w];
-                    right = most[w + step];
+                for (int w = 0; w < Warps; w += 2 * step, ++node) {
+                    if (thread == node) {
+                        left = most[w];
+                        right = most[w + step];
+                    }
+                    most[w] = most[w + step] > most[w] ? most[w + step] : most[w];
                 }
-                most[w] = most[w + step] > most[w] ? most[w + step] : most[w];
             }
+            if (thread < Warps - 1) merges[thread] = spec::ExpMerge<T>::of(left, right);
+            maximum_of_all = most[0];
+            sync_warp();
         }
-        if (threadIdx.x < Warps - 1) s.merge[threadIdx.x] = spec::ExpMerge<T>::of(left, right);
-        sync_team();
-        return {most[0], merged_lanes<Warps, T, K>(s, [&](int of, int j, V a, V b) {
-                    const spec::ExpMerge<T>& by = s.merge[of];
-                    return j == 0 ? by.with_peak(a, b) : by(a, b);
-                })};
+        const auto merged = merged_lanes<Warps, 1>(s, [&](int of, int j, V a, V b) {
+            const spec::ExpMerge<T>& by = merges[of];
+            return j == 0 ? by.with_peak(a, b) : by(a, b);
+        });
+        return {maximum_of_all, merged.of[0].sum};
     }
 }
-template <class T, int K>
+template <bool OfTile = false, class T>
 __device__ __forceinline__ spec::ExpState<T> team_state(fp::Arithmetic<T> maximum, Shared<T>& s) {
-    return for_warps([&](auto warps) { return state_of_warps<decltype(warps)::value, T, K>(maximum, s); });
+    return for_warps<OfTile>([&](auto warps) { return state_of_warps<decltype(warps)::value>(maximum, s); });
 }
 
 /// The same in little code.
-template <class T, int K>
+template <class T>
 __device__ __forceinline__ spec::ExpState<T> team_state_by_loops(fp::Arithmetic<T> maximum, Shared<T>& s) {
     const int thread = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / warp_size;
     if (thread % warp_size == 0) s.maximum[thread / warp_size] = maximum;
@@ -223,7 +231,7 @@ __device__ __forceinline__ spec::ExpState<T> team_state_by_loops(fp::Arithmetic<
         if (w < warps && s.maximum[w + step] > s.maximum[w]) s.maximum[w] = s.maximum[w + step];
         sync_team();
     }
-    return {s.maximum[0], merged_lanes<1, T, K>(s, [](int, int, auto left, auto) { return left; })};
+    return {s.maximum[0], merged_lanes<1, 1>(s, [](int, int, auto left, auto) { return left; }).of[0].sum};
 }
 
 } // namespace detreduce::cuda::row_kernels

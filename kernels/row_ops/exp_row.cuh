@@ -101,15 +101,18 @@ struct ExpRow {
     }
 
     /// Not inlined: there are several of it.
-    [[nodiscard]] __device__ __noinline__ V sum_of_lanes(Pack<V, K> lane) const { return team_sum<T, K>(lane.v, s); }
+    struct Lanes {
+        V of[1][K];
+    };
+    [[nodiscard]] __device__ __noinline__ V sum_of_lanes(Lanes lane) const { return team_sum(lane.of, s); }
     /// Σ of what lanes(tile, sum) finds in each tile.
     template <bool Inlined = false, class F>
     [[nodiscard]] __device__ __forceinline__ V sum(const F& lanes_of) const {
         auto* const results = results_of_tiles<acc::Rounded<V>>();
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
-            Pack<V, K> lane;
-            lanes_of(tile, lane.v);
-            const V part = Inlined ? team_sum<T, K>(lane.v, s) : sum_of_lanes(lane);
+            Lanes lane;
+            lanes_of(tile, lane.of[0]);
+            const V part = Inlined ? team_sum(lane.of, s) : sum_of_lanes(lane);
             if (a.tiles == 1) return part;
             if (threadIdx.x == 0) results[tile] = {part};
         }
@@ -142,7 +145,7 @@ struct ExpRow {
         const auto c = ExpChunk<T, Aligned>::of(chunk, items(tile), s.own_lane());
         c.add_rows(chunk, lane);
         c.put(lane, s.own_lane());
-        return team_state<T, K>(c.maximum, s);
+        return team_state(c.maximum, s);
     }
     /// The same of elements less `origin`, which is rare, in little code.
     [[nodiscard]] __device__ __forceinline__ State state_of_less(std::uint64_t tile, V origin) const {
@@ -169,7 +172,7 @@ struct ExpRow {
         for_each([&](int i, V& lane, V z) {
             if (i != first) lane = reference.template term<T>(z).added_to(lane);
         });
-        return team_state_by_loops<T, K>(maximum, s);
+        return team_state_by_loops(maximum, s);
     }
     __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
         // a long row, or its target, is read again

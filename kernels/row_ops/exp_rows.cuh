@@ -21,7 +21,7 @@ struct Teams {
     /// the teams wrote before is seen by f, and what f writes by the teams.
     template <class F>
     __device__ __forceinline__ void for_each(const F& f) const {
-        __syncthreads();
+        if (blockDim.y > 1) __syncthreads(); // of one team, its first thread wrote what it reads
         const std::uint32_t team = threadIdx.y * blockDim.x + threadIdx.x;
         if (team < blockDim.y) f(memory(team), team);
         __syncthreads();
@@ -174,20 +174,15 @@ __device__ __noinline__ void slope_of_target(const Rows<T>* a, std::uint64_t row
     block.write_target(s->sum, g);
 }
 
-/// The terms of a thread's chunk: in registers, or at the end of a team's memory.
-template <class V, int Rows, int K, bool Shared>
+/// The terms of a thread's chunk: those of the first InShared rows at the end of a team's memory,
+/// and of the others, which take the registers of elements of the first ones, in registers.
+template <class V, int Rows, int K, int InShared>
 struct Terms {
-    V all[Rows][K];
-    __device__ __forceinline__ explicit Terms(char*) {}
-    __device__ __forceinline__ void put(int r, int k, V value) { all[r][k] = value; }
-    [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const { return all[r][k]; }
-};
-template <class V, int Rows, int K>
-struct Terms<V, Rows, K, true> {
-    static constexpr int each = 16 / sizeof(V), packs = Rows * K / each;
+    static constexpr int each = 16 / sizeof(V), packs = InShared * K / each;
     using Some = Pack<V, each>;
     Some* own; ///< a warp's, one behind the other
     mutable Some now;
+    V others[InShared < Rows ? Rows - InShared : 1][K];
 
     __device__ __forceinline__ explicit Terms(char* end) {
         const int warp = static_cast<int>(threadIdx.x) / warp_size, warps = static_cast<int>(blockDim.x) / warp_size;
@@ -195,39 +190,48 @@ struct Terms<V, Rows, K, true> {
     }
     /// In order of k.
     __device__ __forceinline__ void put(int r, int k, V value) {
+        if (r >= InShared) {
+            others[r - InShared][k] = value;
+            return;
+        }
         now.v[k % each] = value;
         if (k % each == each - 1) own[(r * K + k) / each * warp_size] = now;
     }
     [[nodiscard]] __device__ __forceinline__ V at(int r, int k) const {
+        if (r >= InShared) return others[r - InShared][k];
         if (k % each == 0) now = own[(r * K + k) / each * warp_size];
         return now.v[k % each];
     }
 };
-template <class T>
+template <class T, int Rows>
 struct SharedWithTerms : Shared<T> {
     [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
         using V = fp::Arithmetic<T>;
-        return (Shared<T>::bytes(warps, has_levels) + 15) / 16 * 16 +
-               warps * sizeof(V) * spec::rows_per_chunk * Shared<T>::lanes;
+        return (Shared<T>::bytes(warps, has_levels) + 15) / 16 * 16 + warps * sizeof(V) * Rows * Shared<T>::lanes;
     }
 };
 
 /// logsumexp and cross entropy, softmax, log_softmax and the gradient of cross entropy, of one
-/// class a row, of rows of at most one tile, or, but for the first two, of as many as a cluster has
-/// blocks. They stay in registers: as terms, or, for log_softmax, as elements; or, Sharing, terms
-/// in shared memory. Count: as Chunk says.
-template <class T, RowOp Op, bool Aligned, int Count = spec::rows_per_chunk, bool Sharing = false>
+/// class a row, of rows of at most one tile, or, InCluster and but for the first two, of as many as
+/// a cluster has blocks. They stay in registers: as terms, or, for log_softmax, as elements; or,
+/// Sharing, terms in shared memory. Count: as Chunk says.
+template <class T, RowOp Op, bool Aligned, int Count = spec::rows_per_chunk, bool Sharing = false,
+          bool InCluster = false>
 struct ShortExpRow {
     using Arguments = Rows<T>;
     static constexpr bool keeps_terms = Op == RowOp::softmax || Op == RowOp::cross_entropy_gradient;
     static constexpr bool whole = Count == spec::rows_per_chunk;
-    using Memory = std::conditional_t<Sharing, SharedWithTerms<T>, Shared<T>>;
+    /// Where rows begin anywhere the gradient has no registers for any.
+    static constexpr int in_shared = !Sharing                                          ? 0
+                                     : Op == RowOp::cross_entropy_gradient && !Aligned ? spec::rows_per_chunk
+                                                                                       : policy::shared_term_rows;
+    using Memory = std::conditional_t<Sharing, SharedWithTerms<T, in_shared>, Shared<T>>;
     static constexpr int whole_blocks = Sharing                        ? policy::sharing_row_blocks
                                         : keeps_terms || fp::is_f64<T> ? blocks_of_rows<T>
                                                                        : policy::exp_row_blocks_f32,
                          half_blocks = keeps_terms ? policy::half_term_row_blocks : policy::half_exp_row_blocks,
                          blocks = whole ? whole_blocks : half_blocks;
-    static constexpr bool repeats = false, of_cluster = Op != RowOp::logsumexp;
+    static constexpr bool repeats = false;
     /// Does the row stay in L1, where its element at the target is read again? Cross entropy of f32
     /// rows of 1024 takes .84 of the time so. Its gradient takes .85 to 1 (16 bits, f64), but f32 1
     /// to 1.1.
@@ -242,16 +246,16 @@ struct ShortExpRow {
         Memory& shared = teams.memory(threadIdx.y);
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         bool there = row < a.rows;
-        const std::uint32_t tile = whole && of_cluster ? cluster_rank() : 0;
+        const std::uint32_t tile = InCluster ? cluster_rank() : 0;
         const std::uint32_t first = tile * Row::tile_items;
-        const int m = !there ? 0 : whole && of_cluster ? block.items(tile) : static_cast<int>(a.n);
-        if (whole && of_cluster && a.tiles > 1) arrive_in_cluster(false);
+        const int m = !there ? 0 : InCluster ? block.items(tile) : static_cast<int>(a.n);
         ChunkOf chunk;
         V lane[K];
-        Terms<V, ChunkOf::rows, K, Sharing> term(reinterpret_cast<char*>(&shared) + teams.bytes);
+        Terms<V, ChunkOf::rows, K, in_shared> term(reinterpret_cast<char*>(&shared) + teams.bytes);
         chunk.template load<keeps_row>(block.x + first, m, Row::lowest);
         // (logsumexp and cross entropy wait for instructions, not for loads.)
-        if (of_cluster) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
+        if (Op != RowOp::logsumexp) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
+        if (InCluster) begin_in_cluster<typename Row::State>(shared.arrival);
         // What the target says is loaded beside the row.
         typename Row::Slope g{};
         if (Op == RowOp::cross_entropy_gradient && there) {
@@ -277,11 +281,11 @@ struct ShortExpRow {
         c.put(lane, shared.own_lane());
         typename Row::State state;
         if constexpr (whole) {
-            state = team_state<T, K>(c.maximum, shared);
+            state = team_state<InCluster>(c.maximum, shared);
         } else {
-            state = state_of_warps<1, T, K>(c.maximum, shared);
+            state = state_of_warps<1>(c.maximum, shared);
         }
-        if (whole && of_cluster && a.tiles > 1) state = merged_in_cluster(shared, state);
+        if (InCluster) state = merged_in_cluster(shared, state);
         if (threadIdx.x == 0) {
             shared.state = state;
             if (Op == RowOp::logsumexp) shared.target = target;

@@ -24,6 +24,9 @@ struct GradChunk {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned, Count>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows, lanes = ChunkOf::lanes;
+    /// Are the scales of a row of lanes, all of which are gone through in order, loaded a row
+    /// ahead?
+    static constexpr bool ahead = rows == spec::rows_per_chunk;
     ChunkOf x, upstream;
     const T* scale; ///< the thread's own, or null
     int own;        ///< elements from the thread's first on to the end of the tile
@@ -36,15 +39,19 @@ struct GradChunk {
         x.load(a.x + static_cast<std::int64_t>(row * a.stride + first), m, T{});
         upstream.load(a.upstream + static_cast<std::int64_t>(row * a.upstream_stride + first), m, T{});
         scale = nullptr;
-        if (G::of_norm && a.scale != nullptr) scale = a.scale + first + ChunkOf::first();
+        if (G::of_norm && a.scale != nullptr) {
+            scale = a.scale + first + ChunkOf::first();
+            if (ahead) load_scales(0);
+        }
     }
 
     /// f(k, the element) for all of row r, which may be beyond the tile.
     template <class F>
     __device__ __forceinline__ void each_of_row(int r, const F& f) const {
-        typename ChunkOf::Words scales{};
         const bool scaled = G::of_norm && scale != nullptr;
-        if (scaled) load_scales(scales, r);
+        if (scaled && !ahead) load_scales(r);
+        const typename ChunkOf::Words scales = next;
+        if (scaled && ahead) load_scales(r + 1 < min(rows, rows_there) ? r + 1 : 0);
 #pragma unroll
         for (int k = 0; k < K; ++k)
             f(k, row_grads::At<V>{x.at(r, k), upstream.at(r, k), scaled ? ChunkOf::number(scales, k) : V{1}});
@@ -78,10 +85,10 @@ struct GradChunk {
     }
 
   private:
-    __device__ __forceinline__ void load_scales(typename ChunkOf::Words& scales, int r) const {
-        const T* const p = scale + r * lanes;
-        ChunkOf::load_shared(scales, p, own - r * lanes);
+    __device__ __forceinline__ void load_scales(int r) const {
+        ChunkOf::load_shared(next, scale + r * lanes, own - r * lanes);
     }
+    mutable typename ChunkOf::Words next{}; ///< scales of the row of lanes whose turn is next
 };
 
 /// Blocks on a multiprocessor. Count: as Chunk says.
@@ -96,27 +103,34 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
     using Elements = GradChunk<T, G, Aligned, Count>;
     static constexpr int K = Elements::K;
     static constexpr std::uint32_t tile_items = Chunk<T, Aligned>::Order::tile;
+    using SumsOf = Sums<V, G::sums>;
+    struct Memory : Shared<T> { ///< with the lanes of each sum
+        [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+            return Shared<T>::bytes(G::sums * warps, has_levels);
+        }
+    };
 
     /// A tile. A team is on its own.
-    static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, const Teams<Shared<T>>& teams) {
+    static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         if (row >= a.rows) return;
         Shared<T>& shared = teams.memory(threadIdx.y);
         const auto of = kept(a, row);
         const std::uint32_t tile = cluster_rank();
         const int m = items_of(a, tile);
-        if (a.tiles > 1) arrive_in_cluster(false);
         const Elements elements(a, row, tile * tile_items, m);
         Chunk<T, Aligned>::prefetch_ahead(a, a.x, a.stride, row, tile);
         Chunk<T, Aligned>::prefetch_ahead(a, a.upstream, a.upstream_stride, row, tile);
+        if (a.tiles > 1) begin_in_cluster<SumsOf>(shared.arrival);
         V sum[2]{}, lane[G::sums][K];
         elements.add_terms(of, lane);
+        SumsOf all = sums_of_team(lane, shared);
+        if (a.tiles > 1) all = merged_in_cluster(shared, all);
+        auto& found = *reinterpret_cast<SumsOf*>(shared.maximum);
+        if (threadIdx.x == 0) found = all;
+        sync_team();
 #pragma unroll
         for (int i = 0; i < G::sums; ++i)
-            sum[i] = team_sum<T, K>(lane[i], shared);
-        if (a.tiles > 1) add_up_in_cluster(sum, shared);
-#pragma unroll
-        for (int i = 0; i < G::sums; ++i)
-            sum[i] = row_grads::finished<G>(sum[i], of);
+            sum[i] = row_grads::finished<G>(found.of[i].sum, of);
         write(a, row, tile * tile_items, m, elements, of, sum, shared);
     }
     static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, Shared<T>& shared) {
@@ -131,13 +145,12 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
             const Elements elements(a, row, tile * tile_items, items_of(a, tile));
             if (tile + 1 < a.tiles) prefetch(a, row, tile + 1);
             elements.add_terms(of, lane);
+            const SumsOf part = sums_of_team(lane, shared);
 #pragma unroll
-            for (int i = 0; i < G::sums; ++i) {
-                const V part = team_sum<T, K>(lane[i], shared);
-                if (threadIdx.x == 0) items[i][tile] = {part};
-            }
+            for (int i = 0; i < G::sums; ++i)
+                if (threadIdx.x == 0) items[i][tile] = part.of[i];
+            sync_team(); // the lanes are used again
         }
-        sync_team();
 #pragma unroll
         for (int i = 0; i < G::sums; ++i)
             sum[i] = row_grads::finished<G>(total_of_tiles<T>(items[i], a.tiles, shared).sum, of);
@@ -149,25 +162,6 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
     }
 
   private:
-    struct Sums {
-        acc::Rounded<V> of[2];
-        [[nodiscard]] static __device__ __forceinline__ Sums identity() {
-            return {{acc::Rounded<V>::identity(), acc::Rounded<V>::identity()}};
-        }
-        __device__ __forceinline__ void merge(const Sums& right) {
-            of[0].merge(right.of[0]);
-            of[1].merge(right.of[1]);
-        }
-    };
-    /// Of tiles, those of the row.
-    static __device__ __forceinline__ void add_up_in_cluster(V (&sum)[2], Shared<T>& shared) {
-        const Sums all = merged_in_cluster(shared, Sums{{{sum[0]}, {sum[1]}}});
-        auto& found = *reinterpret_cast<Sums*>(shared.maximum);
-        if (threadIdx.x == 0) found = all;
-        sync_team();
-        sum[0] = found.of[0].sum;
-        sum[1] = found.of[1].sum;
-    }
     static __device__ __forceinline__ row_grads::RowOf<V> kept(const GradRows<T>& a, std::uint64_t row) {
         row_grads::RowOf<V> of{V{0}, V{1}, static_cast<V>(a.n)};
         if (G::op == RowOp::layernorm_gradient) of.mean = a.mean[row];

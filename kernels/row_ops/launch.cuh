@@ -163,12 +163,8 @@ struct RowLaunch {
                count_resident(kernel, row_kernels::most_warps * warp_size, bytes, device(), resident).ok() &&
                resident >= static_cast<std::uint32_t>(Op::blocks) * device().sms;
     }
-    /// By Short, in clusters where a row has more than one tile; where there are none, by `other`.
-    template <class Short, class Other, class... More>
-    [[nodiscard]] Status run_tiles(const Other& other, const More&... more) const {
-        if (!is_long()) return launch<Short>(more...);
-        return launch_in_clusters<Short>({rows(), more...}, other);
-    }
+    template <RowOp Op, bool Aligned, bool InCluster, bool Sharing = false>
+    using Exp = row_kernels::ShortExpRow<T, Op, Aligned, spec::rows_per_chunk, Sharing, InCluster>;
     /// Of softmax and its like, and of the gradient of cross entropy, of one class a row.
     template <RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
@@ -180,12 +176,15 @@ struct RowLaunch {
             }
         };
         if constexpr (fp::has_16_bits<T> && Op != RowOp::log_softmax) {
-            using Sharing = row_kernels::ShortExpRow<T, Op, Aligned, spec::rows_per_chunk, true>;
-            const bool wins = Op == RowOp::softmax ? is_long() : plan.request().n > spec::TreeOrder<sizeof(T)>::chunk;
-            if (wins && fits<Sharing>()) return run_tiles<Sharing>(long_way);
+            using Long = Exp<Op, Aligned, true, true>;
+            if (is_long() && fits<Long>()) return launch_in_clusters<Long>(rows(), long_way);
         }
-        if (is_long()) return run_tiles<row_kernels::ShortExpRow<T, Op, Aligned>>(long_way);
-        return run_short_exp<Op, Aligned>();
+        if constexpr (fp::has_16_bits<T> && Op == RowOp::cross_entropy_gradient) {
+            using Short = Exp<Op, Aligned, false, true>;
+            const bool wins = !is_long() && plan.request().n > spec::TreeOrder<sizeof(T)>::chunk;
+            if (wins && fits<Short>()) return launch<Short>();
+        }
+        return is_long() ? launch_in_clusters<Exp<Op, Aligned, true>>(rows(), long_way) : run_short_exp<Op, Aligned>();
     }
     /// Of at most a tile.
     template <RowOp Op, bool Aligned>
@@ -240,14 +239,17 @@ struct RowLaunch {
     /// 16-bit elements.
     static constexpr int half_chunk = spec::rows_per_chunk / 2;
     [[nodiscard]] bool is_half() const { return plan.request().n <= half_chunk * spec::TreeOrder<sizeof(T)>::lanes; }
-    template <template <class, bool, int> class Block, bool Aligned, class... More>
+    template <template <class, bool, int, bool> class Block, bool Aligned, class... More>
     [[nodiscard]] Status run_norm(const More&... more) const {
         using namespace row_kernels;
         if constexpr (fp::has_16_bits<T> && Aligned) {
-            if (is_half()) return launch<NormRow<Block<T, Aligned, half_chunk>, false>>(more...);
+            if (is_half()) return launch<NormRow<Block<T, Aligned, half_chunk, false>, false>>(more...);
         }
-        using Of = Block<T, Aligned, spec::rows_per_chunk>;
-        return run_tiles<NormRow<Of, false>>([&] { return launch<NormRow<Of, true>>(more...); }, more...);
+        using Team = Block<T, Aligned, spec::rows_per_chunk, false>;
+        using Tile = Block<T, Aligned, spec::rows_per_chunk, true>;
+        if (!is_long()) return launch<NormRow<Team, false>>(more...);
+        return launch_in_clusters<NormRow<Tile, false>>({rows(), more...},
+                                                        [&] { return launch<NormRow<Team, true>>(more...); });
     }
     template <bool Aligned>
     [[nodiscard]] Status run_layernorm() const {

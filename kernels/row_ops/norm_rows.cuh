@@ -15,45 +15,56 @@ inline constexpr int blocks_of_norms = Long                           ? policy::
                                        : fp::is_f64<T>                ? policy::norm_row_blocks_f64
                                                                       : policy::norm_row_blocks;
 
+/// A thread's scale and shift of a row of lanes, as there are no registers for those of all rows.
+template <class T, class ChunkOf>
+struct ScaleWords {
+    /// Are there registers for two rows? Then a row's are loaded before those of the row before are
+    /// used.
+    static constexpr bool ahead = ChunkOf::aligned && ChunkOf::rows == spec::rows_per_chunk;
+    typename ChunkOf::Words scale{}, shift{};
+
+    /// Those of row r of the m elements of a tile from `first` on.
+    __device__ __forceinline__ void load(const Rows<T>& a, std::int64_t first, int m, int r) {
+        const int own = ChunkOf::first() + r * ChunkOf::lanes;
+        ChunkOf::load_shared(scale, a.scale + (first + own), m - own);
+        if (a.shift != nullptr) ChunkOf::load_shared(shift, a.shift + (first + own), m - own);
+    }
+};
+
 /// What both do to a row, once they know its mean and its reciprocal deviation.
 template <class T, class ChunkOf>
 struct Normalizer {
     using V = fp::Arithmetic<T>;
+    using Words = ScaleWords<T, ChunkOf>;
     static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
     const Rows<T>& a;
     std::uint64_t row;
     V mean, rstd;
     void* space; ///< of the warp, for ChunkOf::store()
 
-    /// Of elements from `first` on, which are in `chunk`.
-    __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
+    /// Of elements from `first` on, which are in `chunk`; `next`: if ahead, those of row 0.
+    __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m, Words next) const {
         const auto out = RowOut<T>::of(a, row).from(static_cast<std::uint64_t>(first));
         if (a.scale == nullptr) {
             ChunkOf::template store<false>(out, m, space, [&](int r, int k) { return of(chunk, r, k); });
             return;
         }
-        // Scale and shift are loaded a row of lanes at a time, as there are no registers for all
-        // rows. Where there are for two, a row's are loaded before those of the row before are
-        // used.
-        constexpr bool ahead = ChunkOf::aligned && ChunkOf::rows == spec::rows_per_chunk;
-        const std::int64_t own = first + ChunkOf::first();
-        typename ChunkOf::Words next_scale{}, next_shift{}, scale, shift;
-        const auto load_next = [&](int r) {
-            const int there = m - ChunkOf::first() - r * ChunkOf::lanes;
-            ChunkOf::load_shared(next_scale, a.scale + own + r * ChunkOf::lanes, there);
-            if (a.shift != nullptr) ChunkOf::load_shared(next_shift, a.shift + own + r * ChunkOf::lanes, there);
-        };
-        if (ahead) load_next(0);
+        Words now;
         ChunkOf::store(out, m, space, [&](int r, int k) {
             if (k == 0) {
-                if (!ahead) load_next(r);
-                scale = next_scale;
-                shift = next_shift;
-                if (ahead && r + 1 < ChunkOf::rows) load_next(r + 1);
+                if (!Words::ahead) next.load(a, first, m, r);
+                now = next;
+                if (Words::ahead && r + 1 < ChunkOf::rows) next.load(a, first, m, r + 1);
             }
-            const V z = of(chunk, r, k), factor = ChunkOf::number(scale, k);
-            return a.shift != nullptr ? fp::fused(z, factor, ChunkOf::number(shift, k)) : z * factor;
+            const V z = of(chunk, r, k), factor = ChunkOf::number(now.scale, k);
+            return a.shift != nullptr ? fp::fused(z, factor, ChunkOf::number(now.shift, k)) : z * factor;
         });
+    }
+    /// The same.
+    __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
+        Words next;
+        if (Words::ahead && a.scale != nullptr) next.load(a, first, m, 0);
+        write(chunk, first, m, next);
     }
     __device__ __forceinline__ void write_again(const T* x) const {
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
@@ -158,7 +169,7 @@ __device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row,
     write(result);
 }
 
-template <class T, bool Aligned, int Count>
+template <class T, bool Aligned, int Count, bool InCluster>
 struct RmsNormBlock {
     using Type = T;
     using V = fp::Arithmetic<T>;
@@ -168,6 +179,7 @@ struct RmsNormBlock {
     using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
     using Numbers = RowNumbers<V>;
     static constexpr RowOp op = RowOp::rmsnorm;
+    static constexpr bool in_cluster = InCluster;
     struct Memory {
         Numbers numbers;
         Shared<T> shared; ///< with lanes behind it
@@ -190,11 +202,12 @@ struct RmsNormBlock {
     }
     [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk, std::uint64_t row,
                                                         bool there) const {
-        V lane[Row::K];
+        V lane[1][Row::K];
         chunk.load(x, there ? static_cast<int>(m) : 0, T{});
         ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
-        add_squares(chunk, lane);
-        return {sum_of_team<T, Row::K>(lane, s.shared)};
+        if (InCluster) begin_in_cluster<Acc>(s.shared.arrival);
+        add_squares(chunk, lane[0]);
+        return sums_of_team<InCluster>(lane, s.shared).of[0];
     }
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
         return merged_in_cluster(s.shared, own);
@@ -215,13 +228,14 @@ struct LayerNormArguments : Rows<T> {
     MergeWeights<fp::Arithmetic<T>> weights[2]; ///< of the last tile, and of others
 };
 
-template <class T, bool Aligned, int Count>
+template <class T, bool Aligned, int Count, bool InCluster>
 struct LayerNormBlock {
     using Type = T;
     using V = fp::Arithmetic<T>;
     using Arguments = LayerNormArguments<T>;
     using Numbers = RowNumbers<V>;
     static constexpr RowOp op = RowOp::layernorm;
+    static constexpr bool in_cluster = InCluster;
     using Acc = acc::Moments<V>;
     using ChunkOf = Chunk<T, Aligned, Count>;
     using TileOf = moment_kernels::Tile<moment_kernels::Elements<T, Aligned && fp::is_narrow<T>>>;
@@ -233,7 +247,8 @@ struct LayerNormBlock {
     /// above.
     struct Memory {
         RowNumbers<V> numbers;
-        Acc tiles[policy::most_row_cluster]; ///< of a cluster: others write them while the lanes are in use
+        alignas(16) Acc tiles[policy::most_row_cluster]; ///< of a cluster: others store them while the lanes are in use
+        Arrival arrival;
         Shared<T> shared;
 
         [[nodiscard]] __device__ __forceinline__ typename TileOf::Buffer& buffer() {
@@ -263,7 +278,7 @@ struct LayerNormBlock {
         return Numbers::of(moments.mean, fp::is_finite(moments.mean) ? variance : spec::quiet_nan<double>, a.epsilon);
     }
     [[nodiscard]] __device__ __forceinline__ const MergeWeights<V>& weights() const {
-        return a.weights[tile + 1 < a.tiles ? 1 : 0];
+        return a.weights[InCluster && tile + 1 < a.tiles ? 1 : 0];
     }
     [[nodiscard]] __device__ __forceinline__ typename TileOf::Counts counts() const { return {m, 1}; }
     [[nodiscard]] __device__ __forceinline__ TileOf tile_of(const T* x) const {
@@ -329,6 +344,7 @@ struct LayerNormBlock {
         const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
         chunk.load(x, there ? m : 0, T{});
         ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
+        if (InCluster) begin_in_cluster<Acc>(s.arrival);
         const int remaining = m - warp * static_cast<int>(ChunkOf::Order::chunk);
         // What is run lies in one piece: with the choice inside of the loop over lanes, warps
         // waited for instructions.
@@ -349,9 +365,9 @@ struct LayerNormBlock {
         }
         sync_team();
         if constexpr (Count == spec::rows_per_chunk) {
-            if (warps == 2) merge_chunks<2>();
-            if (warps == 4) merge_chunks<4>();
-            if (warps == 8) merge_chunks<8>();
+            if (!InCluster && warps == 2) merge_chunks<2>();
+            if (!InCluster && warps == 4) merge_chunks<4>();
+            if (InCluster || warps == 8) merge_chunks<8>();
             sync_team();
         }
         if (warp != 0) return {};
@@ -362,11 +378,10 @@ struct LayerNormBlock {
     /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
     /// first thread.
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
-        share_in_cluster(s.tiles, own);
         if (threadIdx.x >= warp_size) return own;
+        own = share_in_cluster(s.tiles, own, s.arrival);
         const auto tiles = static_cast<std::uint32_t>(a.tiles), lane = threadIdx.x;
         const typename Upper::Counts c{tiles, tile_items, a.tiles * tile_items - a.n};
-        if (lane < tiles) own = s.tiles[lane];
 #pragma unroll
         for (std::uint32_t half = warp_size / 2; half >= 1; half /= 2) {
             const Acc right = shuffle_down(own, static_cast<int>(half));
@@ -407,8 +422,8 @@ struct LayerNormBlock {
     }
 };
 
-/// Block: what finds out a row's numbers. Long: of rows of more tiles than a cluster has blocks,
-/// which are read twice.
+/// Block: what finds out a row's numbers; in a cluster, a tile's. Long: of rows of more tiles than
+/// a cluster has blocks, which are read twice.
 template <class Block, bool Long>
 struct NormRow {
     using T = typename Block::Type;
@@ -421,17 +436,20 @@ struct NormRow {
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
         Memory& memory = teams.memory(threadIdx.y);
         const bool there = row < a.rows;
-        const std::uint32_t tile = cluster_rank(), first = tile * ChunkOf::Order::tile;
+        const std::uint32_t tile = Block::in_cluster ? cluster_rank() : 0, first = tile * ChunkOf::Order::tile;
         const Block block{a, memory, tile, items_in_tile(first, a.n, ChunkOf::Order::tile)};
-        if (a.tiles > 1) arrive_in_cluster(false);
         ChunkOf chunk;
         auto found = block.reduce(x_of(a, row) + first, chunk, row, there);
-        if (a.tiles > 1) found = block.merge_in_cluster(found);
+        if (Block::in_cluster) found = block.merge_in_cluster(found);
         if (threadIdx.x == 0) memory.numbers = Block::kept(found);
+        const int m = static_cast<int>(block.m);
+        ScaleWords<T, ChunkOf> scales; // in a cluster loaded while others compute
+        if (Block::in_cluster && scales.ahead && a.scale != nullptr) scales.load(a, first, m, 0);
         teams.for_each([&](Memory& team, std::uint32_t) { team.numbers = Block::numbers(a, team.numbers); });
         if (!there) return;
-        finish_norm<T, Block::op, ChunkOf, true>(
-            a, row, memory, tile, [&](const auto& result) { result.write(chunk, first, static_cast<int>(block.m)); });
+        finish_norm<T, Block::op, ChunkOf, true>(a, row, memory, tile, [&](const auto& result) {
+            Block::in_cluster ? result.write(chunk, first, m, scales) : result.write(chunk, first, m);
+        });
     }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
         const auto found = Block{a, memory, 0, 0}.reduce_long(x_of(a, row));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "platform/cluster.cuh"
 #include "row_ops/chunk.cuh"
 
 namespace detreduce::cuda::row_kernels {
@@ -24,16 +25,17 @@ template <class T>
 struct alignas(16) Shared {
     using V = fp::Arithmetic<T>;
     static constexpr int lanes = spec::TreeOrder<sizeof(T)>::lanes;
+    V tiles[2 * most_few_tiles]; ///< of a row of few tiles: one or two numbers of each
+    Arrival arrival;             ///< of those, in a cluster
     template <class Acc>
     using Upper = BufferOf<PartialLevel<Acc>, most_warps>;
     V total;
     V maximum[most_warps];
-    spec::ExpMerge<T> merge[most_warps - 1]; ///< of chunks: four of neighbours, two of pairs, one of halves
+    /// Of chunks: four of neighbours, two of pairs, one of halves; for each warp that merges.
+    spec::ExpMerge<T> merge[2][most_warps - 1];
     spec::ExpState<T> state;
     spec::ExpSum<T> sum;
     RowTarget<V> target;
-    V tiles[2 * most_few_tiles]; ///< of a row of few tiles: one or two numbers of each
-
     template <class Acc>
     [[nodiscard]] __device__ __forceinline__ Acc* tiles_as() {
         static_assert(sizeof(Acc) <= 2 * sizeof(V));
@@ -54,9 +56,11 @@ struct alignas(16) Shared {
     }
 };
 
-/// f(the number of the team's warps as a constant): its loops are unrolled.
-template <class F>
+/// f(the number of the team's warps as a constant): its loops are unrolled. OfTile: it is that of a
+/// tile's chunks.
+template <bool OfTile = false, class F>
 __device__ __forceinline__ auto for_warps(const F& f) {
+    if constexpr (OfTile) return f(std::integral_constant<int, most_warps>{});
     switch (blockDim.x) {
     case 8 * warp_size:
         return f(std::integral_constant<int, 8>{});
@@ -79,58 +83,101 @@ __device__ __forceinline__ void put_lanes(V* own_lane, const V (&sum)[K]) {
     *reinterpret_cast<Pack<V, K>*>(own_lane + threadIdx.x % warp_size * K) = pack;
 }
 
-/// Lane by lane, the lanes of the team's chunks as merge(node, lane, left, right) merges two: to
-/// the place of the first chunk's. Then, those added up in the order of a tile: to the first
-/// thread.
-template <int Warps, class T, int K, class Merge>
-__device__ __forceinline__ fp::Arithmetic<T> merged_lanes(Shared<T>& s, const Merge& merge) {
+/// Threads that merge the lanes of chunks, 16 bytes each: of one warp, or two.
+template <class T>
+inline constexpr int merging_threads = spec::TreeOrder<sizeof(T)>::lanes * sizeof(fp::Arithmetic<T>) / 16;
+template <class T>
+inline constexpr bool one_warp_merges = merging_threads<T> == warp_size;
+
+/// Lane by lane, the lanes of Warps chunks, the first of which lie at lane(first), as merge(node,
+/// lane, left, right) merges two: to the place of the first chunk's, by the merging threads.
+template <int Warps, class T, class Merge>
+__device__ __forceinline__ void merge_places(Shared<T>& s, int first, const Merge& merge) {
     using V = fp::Arithmetic<T>;
-    constexpr int lanes = spec::TreeOrder<sizeof(T)>::lanes, together = 16 / sizeof(V);
+    constexpr int together = 16 / sizeof(V);
     using Some = Pack<V, together>;
-    if constexpr (Warps > 1) {
-        const int first = static_cast<int>(threadIdx.x) * together;
-        if (first < lanes) {
-            Some part[Warps];
+    const int own = static_cast<int>(threadIdx.x) * together;
+    Some part[Warps];
 #pragma unroll
-            for (int w = 0; w < Warps; ++w)
-                part[w] = *reinterpret_cast<const Some*>(s.lane(w) + first);
-            int node = 0;
+    for (int w = 0; w < Warps; ++w)
+        part[w] = *reinterpret_cast<const Some*>(s.lane(first + w) + own);
+    int node = 0;
 #pragma unroll
-            for (int step = 1; step < Warps; step *= 2) {
+    for (int step = 1; step < Warps; step *= 2) {
 #pragma unroll
-                for (int w = 0; w < Warps; w += 2 * step, ++node) {
+        for (int w = 0; w < Warps; w += 2 * step, ++node) {
 #pragma unroll
-                    for (int i = 0; i < together; ++i)
-                        part[w].v[i] = merge(node, first + i, part[w].v[i], part[w + step].v[i]);
-                }
-            }
-            *reinterpret_cast<Some*>(s.lane(0) + first) = part[0];
+            for (int i = 0; i < together; ++i)
+                part[w].v[i] = merge(node, own + i, part[w].v[i], part[w + step].v[i]);
         }
-        static_assert(lanes / together <= 2 * warp_size);
-        sync_team();
+    }
+    *reinterpret_cast<Some*>(s.lane(first) + own) = part[0];
+}
+/// Sums that are added up together.
+template <class V, int Count>
+struct Sums {
+    acc::Rounded<V> of[Count];
+
+    [[nodiscard]] static __device__ __forceinline__ Sums identity() {
+        Sums all;
+#pragma unroll
+        for (int i = 0; i < Count; ++i)
+            all.of[i] = acc::Rounded<V>::identity();
+        return all;
+    }
+    __device__ __forceinline__ void merge(const Sums& right) {
+#pragma unroll
+        for (int i = 0; i < Count; ++i)
+            of[i].merge(right.of[i]);
+    }
+};
+/// Of Count times the lanes of Warps chunks, one time behind the other: each merged so, and then
+/// added up in the order of a tile: to the first thread.
+template <int Warps, int Count, class T, class Merge>
+__device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> merged_lanes(Shared<T>& s, const Merge& merge) {
+    using V = fp::Arithmetic<T>;
+    constexpr int K = spec::TreeOrder<sizeof(T)>::lanes / warp_size;
+    if (one_warp_merges<T> && threadIdx.x >= warp_size) return {};
+    if constexpr (Warps > 1) {
+        if (threadIdx.x < merging_threads<T>) {
+#pragma unroll
+            for (int i = 0; i < Count; ++i)
+                merge_places<Warps>(s, i * Warps, merge);
+        }
+        // (A barrier of the two alone is as good, but racecheck then takes others for none.)
+        one_warp_merges<T> ? sync_warp() : sync_team();
     }
     if (threadIdx.x >= warp_size) return {};
-    acc::Rounded<V> lane[K];
+    Sums<V, Count> all;
 #pragma unroll
-    for (int k = 0; k < K; ++k)
-        lane[k] = {s.lane(0)[threadIdx.x + warp_size * k]};
-    return combine_lanes(lane).sum;
+    for (int i = 0; i < Count; ++i) {
+        acc::Rounded<V> lane[K];
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+            lane[k] = {s.lane(i * Warps)[threadIdx.x + warp_size * k]};
+        all.of[i] = combine_lanes(lane);
+    }
+    return all;
 }
 
 /// Lanes of the team's chunks, added in the order of a tile: to the first thread.
-template <class T, int K>
-__device__ __forceinline__ fp::Arithmetic<T> sum_of_team(const fp::Arithmetic<T> (&sum)[K], Shared<T>& s) {
+template <bool OfTile = false, class T, int Count, int K>
+__device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> sums_of_team(const fp::Arithmetic<T> (&lane)[Count][K],
+                                                                       Shared<T>& s) {
     using V = fp::Arithmetic<T>;
-    put_lanes(s.own_lane(), sum);
+    const int warp = static_cast<int>(threadIdx.x) / warp_size, warps = static_cast<int>(blockDim.x) / warp_size;
+#pragma unroll
+    for (int i = 0; i < Count; ++i)
+        put_lanes(s.lane(i * warps + warp), lane[i]);
     sync_team();
-    return for_warps([&](auto warps) {
-        return merged_lanes<decltype(warps)::value, T, K>(s, [](int, int, V left, V right) { return left + right; });
+    return for_warps<OfTile>([&](auto of_team) {
+        return merged_lanes<decltype(of_team)::value, Count>(s, [](int, int, V left, V right) { return left + right; });
     });
 }
 /// And to all threads.
 template <class T, int K>
-__device__ __forceinline__ fp::Arithmetic<T> team_sum(const fp::Arithmetic<T> (&sum)[K], Shared<T>& s) {
-    const fp::Arithmetic<T> total = sum_of_team<T, K>(sum, s);
+__device__ __forceinline__ fp::Arithmetic<T> team_sum(const fp::Arithmetic<T> (&lane)[1][K], Shared<T>& s) {
+    const fp::Arithmetic<T> total = sums_of_team(lane, s).of[0].sum;
     if (threadIdx.x == 0) s.total = total;
     sync_team();
     return s.total;
@@ -148,27 +195,29 @@ __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
     return own;
 }
 
-/// A row of more than one tile may be a cluster's, a block each. What the first thread of each
-/// block found out of its tile, to `of_tiles` of all blocks. Before it, every thread has arrived in
-/// the cluster once: all blocks run.
+/// A row of more than one tile may be a cluster's, a block each: before all else, if the results of
+/// tiles are Items.
 template <class Item>
-__device__ __forceinline__ void share_in_cluster(Item* of_tiles, Item own) {
-    wait_for_cluster();
-    if (threadIdx.x < warp_size) {
-        own = shuffle_from(own, 0);
-        if (threadIdx.x < cluster_blocks()) in_block_of_cluster(of_tiles, threadIdx.x)[cluster_rank()] = own;
-    }
-    arrive_in_cluster(threadIdx.x < warp_size);
-    wait_for_cluster();
+__device__ __forceinline__ void begin_in_cluster(Arrival& arrival) {
+    if (threadIdx.x == 0) arrival.expect(cluster_blocks() * sizeof(Item));
+    sync_warp();
+    arrive_in_cluster();
+}
+/// What the first thread of each block found out of its tile: that of tile i, to thread i of each,
+/// by the first warp. All that a block waits for is what is stored in its own memory.
+template <class Item>
+__device__ __forceinline__ Item share_in_cluster(Item* of_tiles, Item own, const Arrival& arrival) {
+    wait_for_cluster(); // all blocks run
+    own = shuffle_from(own, 0);
+    if (threadIdx.x < cluster_blocks()) arrival.put(of_tiles + cluster_rank(), threadIdx.x, own);
+    arrival.wait();
+    return threadIdx.x < cluster_blocks() ? of_tiles[threadIdx.x] : Item{};
 }
 /// Of the row, what the first thread of each block found out of its tile: to the first thread.
 template <class T, class Acc>
 __device__ __forceinline__ Acc merged_in_cluster(Shared<T>& s, Acc own) {
-    Acc* const of_tiles = s.template tiles_as<Acc>();
-    share_in_cluster(of_tiles, own);
     if (threadIdx.x >= warp_size) return own;
-    const std::uint32_t tiles = cluster_blocks();
-    return merge_few(threadIdx.x < tiles ? of_tiles[threadIdx.x] : Acc{}, tiles);
+    return merge_few(share_in_cluster(s.template tiles_as<Acc>(), own, s.arrival), cluster_blocks());
 }
 
 /// The greater; a, if b is NaN.
