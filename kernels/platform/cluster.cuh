@@ -90,9 +90,11 @@ class Arrival {
     }
 
   private:
+#if __CUDA_ARCH__ >= 900
     [[nodiscard]] static __device__ __forceinline__ std::uint32_t address_of(const void* p) {
         return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
     }
+#endif
     std::uint64_t state;
 };
 

@@ -62,7 +62,7 @@ struct Grid {
     const char* kernel = nullptr;
     const std::function<void()>* body = nullptr;
     std::vector<std::unique_ptr<Block>> blocks; // those that are there at once
-    unsigned at_grid = 0, cluster = 1;
+    unsigned at_grid = 0, cluster = 1, in_cluster = 0;
     void* scheduler = nullptr;
     Fiber* running = nullptr;
 } grid;
@@ -187,6 +187,7 @@ void run(const char* kernel, std::uint64_t together, dim3 blocks, dim3 threads, 
         }
         run_to_the_end();
         grid.blocks.clear();
+        grid.in_cluster = 0;
         stack = 0;
     }
 }
@@ -208,6 +209,18 @@ void run_clusters(const char* kernel, unsigned cluster, dim3 blocks, dim3 thread
 
 unsigned cluster_blocks() {
     return grid.cluster;
+}
+void arrive_in_cluster() {
+    ++grid.in_cluster;
+}
+bool all_in_cluster() {
+    return grid.in_cluster == grid.cluster * blockDim.x * blockDim.y * blockDim.z;
+}
+void wait_until(const std::function<bool()>& done) {
+    for (int rounds = 0; !done(); ++rounds) {
+        if (rounds == 100000) fail("a thread waits for what does not come");
+        wait(State::ready);
+    }
 }
 void* dynamic_shared() {
     return grid.running->block->shared.data();

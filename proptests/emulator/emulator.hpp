@@ -35,8 +35,7 @@ namespace detreduce::emulator {
 void run_grid(const char* kernel, dim3 blocks, dim3 threads, std::size_t shared, bool cooperative,
               const std::function<void()>& body);
 
-/// The same in clusters of `cluster` blocks, which run at once; the barrier of the grid is that of
-/// the cluster.
+/// The same in clusters of `cluster` blocks, which run at once.
 void run_clusters(const char* kernel, unsigned cluster, dim3 blocks, dim3 threads, std::size_t shared,
                   const std::function<void()>& body);
 
@@ -57,6 +56,11 @@ void meet_team();
 const std::uint64_t* meet_warp(const char* what, std::uint64_t value);
 /// Waits for all threads of the grid.
 void meet_grid();
+/// Says that this thread of a cluster runs; do all?
+void arrive_in_cluster();
+[[nodiscard]] bool all_in_cluster();
+/// Waits until `done`, which others see to.
+void wait_until(const std::function<bool()>& done);
 /// This thread's number in its warp.
 [[nodiscard]] unsigned lane();
 /// Says what is wrong, and where, and ends the process.
