@@ -12,8 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "calls.hpp"
+#include "tensors.hpp"
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -32,130 +33,8 @@
 #include <detreduce/states.hpp>
 #include <detreduce/version.hpp>
 
-namespace nb = nanobind;
-namespace dr = detreduce;
-
+namespace detreduce::python {
 namespace {
-
-using Word = std::optional<std::string_view>;
-
-// ---- What went wrong ----------------------------------------------------------------------------
-
-/// `status` as an exception that names the argument as Python calls it.
-[[noreturn]] void raise(dr::Status status) {
-    constexpr const char* names[][2] = {{"output", "dtype"},
-                                        {"dtype", "x"},
-                                        {"n", "x"},
-                                        {"groups", "x"},
-                                        {"rows", "x"},
-                                        {"stride", "x"},
-                                        {"epsilon", "eps"},
-                                        {"targets", "target"},
-                                        {"weights", "weight"},
-                                        {"scale", "weight"},
-                                        {"probabilities", "target"},
-                                        {"shift", "bias"},
-                                        {"states", "state"},
-                                        {"bytes", "data"},
-                                        {"list", "parameters"},
-                                        {"launch.threads", "threads"},
-                                        {"launch.isa", "isa"},
-                                        {"device.index", "x"}};
-    if (status.code == dr::StatusCode::out_of_memory) throw std::bad_alloc();
-    if (status.code == dr::StatusCode::cuda_error) throw std::runtime_error(dr::to_string(status));
-    if (status.code == dr::StatusCode::no_device) throw std::runtime_error(dr::to_string(status));
-    for (const auto& [theirs, ours] : names) {
-        if (std::strcmp(status.argument, theirs) != 0) continue;
-        status.argument = ours;
-        break;
-    }
-    std::string text = status.argument;
-    if (status.index != dr::Status::no_element) text += "[" + std::to_string(status.index) + "]";
-    text += std::string(": ") + status.allowed;
-    throw nb::value_error(text.c_str());
-}
-
-void check(const dr::Status& status) {
-    if (!status.ok()) raise(status);
-}
-
-// ---- What is asked for --------------------------------------------------------------------------
-
-/// The value that a word stands for; of one that names nothing 255, which plans refuse by name.
-template <class Enum>
-Enum parsed(std::optional<Enum> (*parse)(std::string_view) noexcept, std::string_view word) {
-    return parse(word).value_or(static_cast<Enum>(255));
-}
-dr::DType dtype_of(std::string_view word) {
-    return parsed(dr::parse_dtype, word);
-}
-std::optional<dr::DType> output_of(const Word& word) {
-    return word ? std::optional(dtype_of(*word)) : std::nullopt;
-}
-/// The value of a list whose name() is `word`, of as many as there are.
-template <class Enum>
-Enum named(std::string_view word, int count) {
-    for (int i = 0; i < count; ++i) {
-        if (dr::name(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
-    }
-    return static_cast<Enum>(255);
-}
-dr::Reduction reduction_of(std::string_view word) {
-    return named<dr::Reduction>(word, 3);
-}
-
-/// Where an array lies: None nowhere, an address there, an array in host memory where it says.
-void* address(nb::handle array) {
-    if (array.is_none()) return nullptr;
-    if (PyLong_Check(array.ptr())) {
-        void* const p = PyLong_AsVoidPtr(array.ptr());
-        if (p == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
-        return p;
-    }
-    return const_cast<void*>(nb::cast<nb::ndarray<nb::ro, nb::device::cpu>>(array).data());
-}
-
-/// Where the work is done: None is the CPU; else (device, stream, allocate), and allocate(bytes)
-/// gives memory of the device as a pair of its owner and its address. Without `allocate` the
-/// library takes it from the stream's pool.
-struct Place {
-    dr::Device device = dr::cpu;
-    dr::Stream stream;
-    nb::object allocate = nb::none();
-    explicit Place(nb::handle where) {
-        if (where.is_none()) return;
-        const auto parts = nb::cast<nb::tuple>(where);
-        device = {dr::Backend::cuda, nb::cast<int>(parts[0])};
-        stream = dr::Stream(reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(parts[1])));
-        allocate = nb::borrow(parts[2]);
-    }
-    [[nodiscard]] bool takes_memory() const { return device == dr::cpu || !allocate.is_none(); }
-};
-
-/// Runs a plan with `workspace_bytes` of memory, without the interpreter's lock: run(memory), or
-/// alone(), which takes the memory itself.
-template <class Run, class Alone>
-void run(const Place& place, std::size_t workspace_bytes, const Run& with_memory, const Alone& alone) {
-    nb::object owner;
-    std::unique_ptr<std::uint64_t[]> host;
-    void* memory = nullptr;
-    if (workspace_bytes > 0 && place.takes_memory()) {
-        if (place.device == dr::cpu) {
-            host.reset(new std::uint64_t[(workspace_bytes + 7) / 8]);
-            memory = host.get();
-        } else {
-            owner = place.allocate(workspace_bytes);
-            const auto pair = nb::cast<nb::tuple>(owner);
-            memory = address(pair[1]);
-        }
-    }
-    dr::Status status;
-    {
-        const nb::gil_scoped_release released;
-        status = workspace_bytes > 0 && !place.takes_memory() ? alone() : with_memory(memory);
-    }
-    check(status);
-}
 
 // ---- Reductions ---------------------------------------------------------------------------------
 
@@ -472,31 +351,12 @@ void finish_states(std::string_view op, std::string_view dtype, const Word& outp
 
 // ---- Losses and row ops -------------------------------------------------------------------------
 
-dr::LossPlan plan_of_loss(std::string_view loss, std::string_view reduction, std::string_view method,
-                          std::string_view dtype, const Word& output, std::uint64_t n, double parameter, bool weighted,
-                          std::uint64_t batch, std::string_view argument, const dr::Device& device) {
-    dr::LossRequest request{.loss = parsed<dr::Loss>(dr::parse_loss, loss)};
-    request.reduction = reduction_of(reduction);
-    request.method = parsed(dr::parse_method, method);
-    request.dtype = dtype_of(dtype);
-    request.output = output_of(output);
-    request.n = n;
-    request.parameter = parameter;
-    request.weighted = weighted;
-    request.batch = batch;
-    request.with_respect_to = named<dr::LossArgument>(argument, 3);
-    request.device = device;
-    const dr::LossPlan plan = dr::make_loss_plan(request);
-    check(plan.status());
-    return plan;
-}
-
 void loss(std::string_view name, std::string_view reduction, std::string_view method, std::string_view dtype,
           const Word& output, std::uint64_t n, double parameter, std::uint64_t batch, nb::handle x, nb::handle target,
           nb::handle weight, nb::handle out, nb::handle where) {
     const Place place(where);
-    const dr::LossPlan plan =
-        plan_of_loss(name, reduction, method, dtype, output, n, parameter, !weight.is_none(), batch, "x", place.device);
+    const dr::LossPlan plan = plan_of_loss(name, reduction, method, dtype_of(dtype), output_of(output), n, parameter,
+                                           !weight.is_none(), batch, "x", place.device);
     const dr::LossInputs in{address(x), address(target), address(weight)};
     void* const to = address(out);
     run(
@@ -509,8 +369,8 @@ void loss_gradient(std::string_view name, std::string_view argument, std::string
                    std::uint64_t n, double parameter, std::uint64_t batch, nb::handle x, nb::handle target,
                    nb::handle weight, nb::handle upstream, nb::handle out, nb::handle where) {
     const Place place(where);
-    const dr::LossPlan plan = plan_of_loss(name, reduction, "automatic", dtype, {}, n, parameter, !weight.is_none(),
-                                           batch, argument, place.device);
+    const dr::LossPlan plan = plan_of_loss(name, reduction, "automatic", dtype_of(dtype), {}, n, parameter,
+                                           !weight.is_none(), batch, argument, place.device);
     const dr::LossInputs in{address(x), address(target), address(weight)};
     const void* const from = address(upstream);
     void* const to = address(out);
@@ -525,8 +385,7 @@ void loss_gradient(std::string_view name, std::string_view argument, std::string
 void row_op(std::string_view op, std::string_view dtype, const Word& output, std::uint64_t n, std::uint64_t rows,
             const nb::dict& options, const nb::dict& arrays, nb::handle where) {
     const Place place(where);
-    dr::RowRequest r{
-        .op = named<dr::RowOp>(op, 64), .dtype = dtype_of(dtype), .output = output_of(output), .n = n, .rows = rows};
+    dr::RowRequest r{.op = row_op_of(op), .dtype = dtype_of(dtype), .output = output_of(output), .n = n, .rows = rows};
     r.reduction = dr::Reduction::none;
     r.device = place.device;
     for (const auto [key, value] : options) {
@@ -719,8 +578,10 @@ std::uint64_t tree_depth(std::string_view dtype, std::uint64_t n, bool pairwise)
 }
 
 } // namespace
+} // namespace detreduce::python
 
 NB_MODULE(_core, m) {
+    using namespace detreduce::python;
     m.attr("__version__") = dr::version;
     m.attr("spec_version") = dr::spec_version;
     m.attr("built_with_cuda") = dr::cuda::built_with_cuda();
@@ -769,4 +630,5 @@ NB_MODULE(_core, m) {
     m.def("gpus", &gpus);
     m.def("isas", &isas);
     m.def("tree_depth", &tree_depth);
+    bind_tensors(m);
 }

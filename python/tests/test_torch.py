@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import detreduce as dr  # noqa: E402
 import detreduce.torch as drt  # noqa: E402
+from detreduce import _core  # noqa: E402
 from detreduce.torch import _ops  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
@@ -132,7 +133,7 @@ def differentiated(f, args, kwargs):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_the_short_way_has_the_bits_of_the_long_one(dtype, device, monkeypatch):
-    cases, words = inputs(dtype, device), []
+    cases, taken = inputs(dtype, device), []
     for shape, axis in (((3, 4, 5), 0), ((3, 4, 5), 1), ((3, 4, 5), 2), ((1, 4, 5), 1), ((3, 1, 1), 0), ((1, 4, 1), -2), ((5,), 0)):
         x = numbers(*shape, dtype=dtype, device=device, seed=6).requires_grad_()
         for f in (drt.sum, drt.mean, drt.norm, drt.var):
@@ -143,11 +144,18 @@ def test_the_short_way_has_the_bits_of_the_long_one(dtype, device, monkeypatch):
             alone = ours(*(a.detach() if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
             yield ours, args[1:], kwargs, differentiated(ours, args, kwargs) + [alone]
 
-    in_place = _ops.in_place
-    monkeypatch.setattr(_ops, "in_place", lambda *t: words.append(in_place(*t)) or words[-1])
+    ways = [name for name in dir(_core) if name.startswith("tensor_")]
+    for name in ways:
+
+        def counted(*args, call=getattr(_core, name)):
+            taken.append(call(*args) is not None)
+            return call(*args)
+
+        monkeypatch.setattr(_core, name, counted)
     short = list(results())
-    assert len(words) - words.count(None) > len(cases)
-    monkeypatch.setattr(_ops, "in_place", lambda *t: None)
+    assert len(ways) > 5 and taken.count(True) > len(cases)
+    for name in ways:
+        monkeypatch.setattr(_core, name, lambda *args: None)
     for a, b in zip(short, results()):
         assert len(a[3]) == len(b[3]) > 1 and all(map(torch.equal, a[3], b[3])), a[:3]
 

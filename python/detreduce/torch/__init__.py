@@ -154,6 +154,10 @@ def loss(
     pos_weight: Optional[Tensor] = None,
 ) -> Tensor:
     """One of the losses of elements, by its name here. pos_weight, a tensor of one element, stands in the place of `parameter`."""
+    if dtype is None and pos_weight is None and type(parameter) is float:
+        out = _ops.loss.short(x, target, weight, name, parameter, reduction, method, None, None)
+        if out is not None:
+            return out
     _tensors(input=x, target=target, weight=weight)
     if type(name) is not str or name not in _losses.LOSSES:
         _losses.loss_of(name)
@@ -292,6 +296,9 @@ def _cast(x: Tensor, dtype: Any) -> tuple:
 
 
 def _row_wise(op: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
+    out = _ops.row_wise.short(x, dim, op, None) if dtype is None and type(dim) is int else None
+    if out is not None:
+        return out
     _tensor(x, "input")
     return _ops.row_wise(x, _one(dim, x), op, dtype)
 
@@ -329,9 +336,10 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps: Optional[float] 
 
 
 def _norm(op: str, x: Tensor, normalized_shape, weight, bias, eps, dtype=None) -> Tensor:
-    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps) if dtype is None else None
-    if y is not None:
-        return y
+    if dtype is None and type(eps) is float:
+        out = _ops.norm.short(x, normalized_shape, weight, bias, eps, op, None)
+        if out is not None:
+            return out
     _tensors(input=x, weight=weight, bias=bias)
     if eps is not None and type(eps) is not float:
         eps = _losses.number_of(eps, "eps")
@@ -426,6 +434,11 @@ def nll_loss(
 def _classes(
     op, x, target, weight, ignore_index, reduction, label_smoothing, method, z_loss=0.0, dtype=None
 ) -> Tensor:
+    more = ignore_index, label_smoothing, op, reduction, method, z_loss, dtype
+    if dtype is None and type(ignore_index) is int and type(label_smoothing) is type(z_loss) is float:
+        out = _ops.cross_entropy.short(x, target, weight, *more)
+        if out is not None:
+            return out
     _tensors(input=x, target=target, weight=weight)
     if type(method) is not str:
         _words_of(method=method)

@@ -358,10 +358,6 @@ def _rms_norm(x, normalized_shape, weight=None, eps=None):
 
 
 def _row_norm(op, normalized_shape, eps, x, weight, bias):
-    short = x.dtype in _ELEMENTS and not (torch.compiler.is_compiling() or _has_names(x))
-    y = _ops.short_norm(op, x, normalized_shape, weight, bias, eps) if short else None
-    if y is not None:
-        return y
     shape = tuple(normalized_shape)
     if not _fit(x, weight, bias) or any(p is not None and p.shape != shape for p in (weight, bias)):
         return NotImplemented

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import threading
 from typing import Any, Callable, Iterable, Optional
@@ -12,7 +13,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import _core, _losses
-from .._arrays import NAMES, arithmetic_of, library_of
+from .._arrays import NAMES, WORDS, arithmetic_of, library_of
 from .._reduce import reduced as reduce_array
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -33,13 +34,19 @@ _strided = torch.strided
 OPS = dict.fromkeys(("sum", "mean", "asum", "sumsq", "nrm2", "variance", "stddev"))
 ROW_WISE, NORMS, OF_CLASSES = ("softmax", "log_softmax"), ("layernorm", "rmsnorm"), ("cross_entropy", "nll")
 NAN_IF_EMPTY = ("mean", "variance", "stddev")
+_EXCHANGE = getattr(Tensor, "__dlpack_c_exchange_api__", None)
+if _EXCHANGE is not None:  # from torch 2.10 on; without it there is no short way, and _core.tensor_… give None
+    _core.open_tensors(_EXCHANGE, *PLAIN, torch.empty_like, torch.float32)
 _PLAIN = "_plain"  # ends the name of the same op without derivatives
 
 
+_ARITHMETIC = {dtype: getattr(torch, WORDS[arithmetic_of(word)]) for dtype, word in _WORDS.items()}
+
+
 def arithmetic(dtype: torch.dtype) -> torch.dtype:
-    if dtype not in _WORDS:
+    if dtype not in _ARITHMETIC:
         raise TypeError(f"x: there is no {dtype}; allowed are {', '.join(NAMES)}")
-    return torch.float64 if arithmetic_of(_WORDS[dtype]) == "f64" else torch.float32
+    return _ARITHMETIC[dtype]
 
 
 def _kind(name: str, forward: Callable, backward: Callable, base: type = torch.autograd.Function) -> Any:
@@ -56,17 +63,38 @@ def _function(name: str, forward: Callable, backward: Callable) -> Callable:
     return base.apply
 
 
+class _NotQuick(Exception):
+    pass
+
+
+def _first_of(quick: Optional[Callable], long: Callable) -> Callable:
+    if quick is None:
+        return long
+    fast = quick
+
+    def compute(*args):
+        out = fast(*args)
+        return long(*args) if out is None else out
+
+    return compute
+
+
 class _Op:
     """An op that torch knows, and what computes it. Where nobody traces or transforms what is done, and no tensor is of a type of
-    its own, torch's dispatcher, which takes some 30 microseconds for an op written in Python, is left out."""
+    its own, torch's dispatcher, which takes some 30 microseconds for an op written in Python, is left out.
 
-    def __init__(self, name: str, real: Callable) -> None:
-        self.name, self.real = name, real
+    `quick` computes it of dense tensors where they lie, and gives None of others. It looks at all that it is given."""
+
+    def __init__(self, name: str, long: Callable, quick: Any) -> None:
+        self.name, self.long, self.quick = name, long, quick
+        self.real = _first_of(quick, long)
         self.default = getattr(torch.ops.detreduce, name).default
         self.undifferentiated = getattr(torch.ops.detreduce, name + _PLAIN).default
         self.tensors = [i for i, a in enumerate(self.default._schema.arguments) if "Tensor" in str(a.type)]
         self.differentiated: Callable = self.default
-        self.plain: Callable = real  # where no derivative will be asked for
+        self.which = sum(1 << i for i in self.tensors)
+        self.plain: Callable = self.real  # where no derivative will be asked for
+        self.quick_plain: Any = quick
 
     def __call__(self, *args):
         if not untraced():
@@ -92,27 +120,63 @@ class _Op:
             return self.default(*args)
         return self(*(a.clone() if isinstance(a, Tensor) and _LIBRARY.misaligned(a) else a for a in args))
 
+    def keep_nothing(self) -> None:
+        """Where no derivative will be asked for, `quick` and `long` are told so by `kept`."""
+        self.quick_plain = functools.partial(self.quick, kept=False)
+        self.plain = _first_of(self.quick_plain, functools.partial(self.long, kept=False))
+
+    def short(self, *args) -> Any:
+        """The first output, where `quick` computes it and nobody traces it. None where the other way has to be gone, on which what
+        was given is looked at first, and which says what is wrong with it."""
+        if not untraced():
+            return None
+        tracked = _core.tracked_tensors(self.which, *args)
+        if tracked is None:
+            return None
+        try:
+            if tracked and _grad_enabled():
+                return self.quick_differentiated(*args)
+            out = self.quick_plain(*args)
+        except (_NotQuick, TypeError, ValueError):
+            return None
+        return out[0] if type(out) is tuple else out
+
+    def in_backward(self, g, *args) -> Any:
+        """The op, of a gradient and what forward kept."""
+        if not _grad_enabled() and type(g) is Tensor and untraced():
+            out = self.quick(g, *args)
+            if out is not None:
+                return out
+        return self(g, *args)
+
     def differentiable(
         self, setup: Callable, backward: Callable, statistics: int = 0, alone: bool = True
     ) -> None:
         """`statistics`: how many outputs are behind the first, which alone has a gradient. `alone`: there is a gradient only
         where that of the first output is asked for."""
         _library.impl(self.name, self._traced(setup, backward), "Autograd", with_keyset=True)
-        real, nothing = self.real, statistics * (None,)
+        nothing, refused = statistics * (None,), _NotQuick
 
-        def forward(ctx, *args):
-            output = real(*args)
-            ctx.set_materialize_grads(False)
-            setup(ctx, args, output)
-            return output[0] if nothing else output
+        def forward_of(compute):
+            def forward(ctx, *args):
+                output = compute(*args)
+                if output is None:
+                    raise refused
+                ctx.set_materialize_grads(False)
+                setup(ctx, args, output)
+                return output[0] if nothing else output
+
+            return forward
 
         def derived(ctx, g, *more):
             if g is None and (alone or all(m is None for m in more)):
                 return (None,) * len(ctx.needs_input_grad)
             return backward(ctx, g, *more, *nothing)
 
-        apply = _function(self.name, forward, derived)
+        apply = _function(self.name, forward_of(self.real), derived)
         self.differentiated = (lambda *args: (apply(*args), *nothing)) if nothing else apply
+        if self.quick is not None:
+            self.quick_differentiated = _function(self.name, forward_of(self.quick), derived)
 
     def _traced(self, setup: Callable, backward: Callable) -> Callable:
         """What torch's dispatcher calls for tensors that may have gradients. What a trace has is the op without derivatives,
@@ -188,15 +252,18 @@ def refuse_op(op: str, allowed: Iterable[str]) -> None:
     raise ValueError(f"op: allowed are {', '.join(allowed)}, not {op!r}")
 
 
-def _define(schema: str, real: Callable, fake: Callable) -> _Op:
-    """Defines an op, which `real` computes, and of which `fake` says what comes out; and the same without derivatives."""
+def _define(schema: str, long: Callable, fake: Callable, quick: Optional[Callable] = None) -> _Op:
+    """Defines an op, which `long` and _Op's `quick` compute, and of which `fake` says what comes out; and the same without
+    derivatives."""
     name, parenthesis, rest = schema.partition("(")
     for full in (name, name + _PLAIN):
         _library.define(full + parenthesis + rest)
-        _library.impl(full, real, "CPU")
-        _library.impl(full, real, "CUDA")
+    op = _Op(name, long, quick)
+    for full in (name, name + _PLAIN):
+        _library.impl(full, op.real, "CPU")
+        _library.impl(full, op.real, "CUDA")
         torch.library.register_fake(f"detreduce::{full}", fake, lib=_library)
-    return _Op(name, real)
+    return op
 
 
 def _hollow(t: Tensor) -> bool:
@@ -206,29 +273,6 @@ def _hollow(t: Tensor) -> bool:
 
 def _apart(t: Optional[Tensor]) -> bool:
     return t is not None and (_hollow(t) or _LIBRARY.misaligned(t))
-
-
-def in_place(x: Tensor, *others: Optional[Tensor]) -> Optional[str]:
-    """The dtype of dense tensors that can be read where they lie, all of that dtype and on one device; None of others. What calls
-    this goes a short way, on addresses; where there is none, `_losses` and `_reduce` say what is wrong, or copy.
-    """
-    word, on_cpu = _WORDS.get(x.dtype), x.is_cpu
-    if word is None or not (on_cpu or (x.is_cuda and _core.built_with_cuda)):
-        return None
-    if not x.is_contiguous() or x.is_neg():
-        return None
-    for t in others:
-        if t is None:
-            continue
-        if not (t.is_contiguous() and t.dtype is x.dtype and t.is_cpu is on_cpu) or t.is_neg():
-            return None
-        if t.get_device() != x.get_device():
-            return None
-    return word
-
-
-def _place(x: Tensor):
-    return None if x.is_cpu else _LIBRARY.place(x)
 
 
 # ---- Reductions ------------------------------------------------------------------------------------------------
@@ -254,35 +298,7 @@ def whole(op: str, x: Any, method: str, ddof: int) -> Optional[Tensor]:
 
 def flat(op: str, x: Tensor, method: str, ddof: int) -> Optional[Tensor]:
     """The same of a dense tensor, without a derivative."""
-    word, n = in_place(x), x.numel()
-    if word is None or n <= ddof:
-        return None
-    out = x.new_empty(())
-    _reduced(op, method, word, "flat", n, 1, ddof, x, out)
-    return out
-
-
-def _reduced(op, method, word, shape, n, groups, ddof, x, out) -> None:
-    at = x.data_ptr(), None, out.data_ptr(), _place(x)
-    _core.reduce(op, method, word, None, shape, n, groups, 0, 1, ddof, "propagate", 0, None, *at)
-
-
-def _rows_or_columns(x, dim, keepdim, op, method, ddof) -> Optional[Tensor]:
-    """The short way of one axis of a dense tensor; None if it is another."""
-    word, axis, shape = in_place(x), dim[0], x.shape
-    if word is None or not 0 <= axis < len(shape) or shape[axis] <= ddof or x.numel() == 0:
-        return None
-    n, inner = shape[axis], math.prod(shape[axis + 1 :])
-    outer = x.numel() // (n * inner)
-    if inner == 1:
-        lie, groups = "flat" if len(shape) == 1 else "rows", outer
-    elif outer == 1:
-        lie, groups = "columns", inner
-    else:
-        return None
-    out = x.new_empty(shape[:axis] + ((1,) if keepdim else ()) + shape[axis + 1 :])
-    _reduced(op, method, word, lie, n, groups, ddof, x, out)
-    return out
+    return _core.tensor_reduce(op, method, ddof, x, None, False)
 
 
 def _reduce(x, dim, keepdim, op, dtype, method, ddof):
@@ -292,7 +308,7 @@ def _reduce(x, dim, keepdim, op, dtype, method, ddof):
     if dtype is None and not keepdim and len(dim) == x.dim():
         out = flat(op, x, method, ddof)
     elif dtype is None and len(dim) == 1:
-        out = _rows_or_columns(x, dim, keepdim, op, method, ddof)
+        out = _core.tensor_reduce(op, method, ddof, x, dim[0], keepdim)
     if out is not None:
         return out
     more: Any = dict(ddof=ddof, nan_if_empty=op in NAN_IF_EMPTY, axis_name="dim")
@@ -462,25 +478,15 @@ def _parameter(parameter, pos_weight):
     return parameter if pos_weight is None else _losses.pos_weight_of(pos_weight)
 
 
-def _at(t: Optional[Tensor]) -> Optional[int]:
-    return None if t is None else t.data_ptr()
-
-
-def _elementwise(x, target, weight, reduction) -> bool:
-    return (
-        target.shape == x.shape and (weight is None or weight.shape == x.shape) and reduction != "batchmean"
-    )
-
-
 def _loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
+    return _losses.loss(loss, x, target, weight, _parameter(parameter, pos_weight), reduction, method, dtype)
+
+
+def _quick_loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
+    if dtype is not None:
+        return None
     parameter = _parameter(parameter, pos_weight)
-    word, n = in_place(x, target, weight), x.numel()
-    if word is None or n == 0 or dtype is not None or not _elementwise(x, target, weight, reduction):
-        return _losses.loss(loss, x, target, weight, parameter, reduction, method, dtype)
-    out = torch.empty_like(x) if reduction == "none" else x.new_empty(())
-    at = x.data_ptr(), target.data_ptr(), _at(weight), out.data_ptr(), _place(x)
-    _core.loss(loss, reduction, method, word, None, n, parameter, 0, *at)
-    return out
+    return _core.tensor_loss(loss, reduction, method, parameter, x, target, weight)
 
 
 def _fake_loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
@@ -489,14 +495,12 @@ def _fake_loss(x, target, weight, loss, parameter, reduction, method, dtype, pos
 
 def _loss_backward(grad, x, target, weight, loss, parameter, reduction, argument, pos_weight=None):
     parameter = _parameter(parameter, pos_weight)
-    word, n = in_place(x, target, weight, grad), x.numel()
-    each = grad.shape == (x.shape if reduction == "none" else ())
-    if word is None or n == 0 or not each or not _elementwise(x, target, weight, reduction):
-        return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad, argument)
-    out = torch.empty_like(x)
-    at = x.data_ptr(), target.data_ptr(), _at(weight), grad.data_ptr(), out.data_ptr(), _place(x)
-    _core.loss_gradient(loss, argument, reduction, word, n, parameter, 0, *at)
-    return out
+    return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad, argument)
+
+
+def _quick_loss_backward(grad, x, target, weight, loss, parameter, reduction, argument, pos_weight=None):
+    parameter = _parameter(parameter, pos_weight)
+    return _core.tensor_loss_gradient(loss, argument, reduction, parameter, grad, x, target, weight)
 
 
 loss = _define(
@@ -504,12 +508,14 @@ loss = _define(
     "ScalarType? dtype, Tensor? pos_weight=None) -> Tensor",
     _loss,
     _fake_loss,
+    _quick_loss,
 )
 loss_backward = _define(
     "loss_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction, "
     "str argument, Tensor? pos_weight=None) -> Tensor",
     _loss_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
+    _quick_loss_backward,
 )
 loss_backward.not_twice_differentiable()
 
@@ -546,7 +552,7 @@ def _derived_loss(ctx, g):
     for i, argument in enumerate(("x", "target", "weight")):
         wanted = ctx.needs_input_grad[i]
         more = (*ctx.rest[:3], argument, pos_weight)
-        grads.append(loss_backward(g, *parts, *more).to(x.dtype) if wanted else None)
+        grads.append(_rounded(loss_backward.in_backward(g, *parts, *more), x.dtype) if wanted else None)
     if grads[2] is not None:
         grads[2] = _summed_to(grads[2], weight.shape)
     return *grads, None, None, None, None, None, None
@@ -558,43 +564,27 @@ loss.differentiable(_setup_loss, _derived_loss)
 # ---- Rows ------------------------------------------------------------------------------------------------------
 
 
-def _rows(op: str, word: str, n: int, options: dict, x: Tensor, out: Tensor, **arrays: Any) -> None:
-    """Of the rows of n elements of x."""
-    at = {name: t.data_ptr() for name, t in arrays.items() if t is not None}
-    at["x"], at["out"] = x.data_ptr(), out.data_ptr()
-    _core.row_op(op, word, None, n, x.numel() // n, options, at, _place(x))
-
-
 def _row_wise(x, dim, op, dtype=None):
     if op not in ROW_WISE:
         refuse_op(op, ROW_WISE)
-    word = in_place(x) if dtype is None and dim == x.dim() - 1 and x.numel() > 0 else None
-    if word is None:
-        return _losses.row_wise(op, x, dim, dtype)
-    out = torch.empty_like(x)
-    _rows(op, word, x.shape[-1], {}, x, out)
-    return out
+    return _losses.row_wise(op, x, dim, dtype)
 
 
-def _row_wise_backward(grad, y, dim, op):
-    fit = dim == y.dim() - 1 and y.numel() > 0 and grad.shape == y.shape
-    word = in_place(y, grad) if fit else None
-    if word is None:
-        return _losses.row_wise_gradient(op, y, grad, dim)
-    out = torch.empty_like(y)
-    _rows(op + "_gradient", word, y.shape[-1], {}, y, out, upstream=grad)
-    return out
+def _quick_row_wise(x, dim, op, dtype=None):
+    return _core.tensor_rows(op, x, dim, None) if dtype is None and op in ROW_WISE else None
 
 
 row_wise = _define(
     "row_wise(Tensor x, int dim, str op, ScalarType? dtype=None) -> Tensor",
     _row_wise,
     lambda x, dim, op, dtype=None: x.new_empty(x.shape, dtype=dtype or x.dtype),
+    _quick_row_wise,
 )
 row_wise_backward = _define(
     "row_wise_backward(Tensor grad, Tensor y, int dim, str op) -> Tensor",
-    _row_wise_backward,
+    lambda grad, y, dim, op: _losses.row_wise_gradient(op, y, grad, dim),
     lambda grad, y, dim, op: y.new_empty(y.shape),
+    lambda grad, y, dim, op: _core.tensor_rows(op, y, dim, grad),
 )
 row_wise_backward.not_twice_differentiable()
 
@@ -606,7 +596,8 @@ def _setup_row_wise(ctx, inputs, output):
 
 
 def _derived_row_wise(ctx, g):
-    return _rounded(row_wise_backward(g, ctx.saved_tensors[0], ctx.dim, ctx.op), ctx.dtype), None, None, None
+    dx = row_wise_backward.in_backward(g, ctx.saved_tensors[0], ctx.dim, ctx.op)
+    return _rounded(dx, ctx.dtype), None, None, None
 
 
 row_wise.differentiable(_setup_row_wise, _derived_row_wise)
@@ -688,69 +679,40 @@ def _derived_cosine(ctx, g):
 cosine.differentiable(_setup_cosine, _derived_cosine)
 
 
-def _fit_norm(x, normalized_shape, weight, bias) -> bool:
-    ends = x.shape[-len(normalized_shape) :]
-    return (
-        len(normalized_shape) > 0
-        and x.numel() > 0
-        and ends == tuple(normalized_shape)
-        and (weight is None or weight.shape == ends)
-        and (bias is None or (weight is not None and bias.shape == ends))
-    )
-
-
-def _normed(x, normalized_shape, weight, bias, eps, op, dtype=None, kept=False):
+def _norm(x, normalized_shape, weight, bias, eps, op, dtype=None, kept=True):
     if op not in NORMS:
         refuse_op(op, NORMS)
-    fit = dtype is None and 0 <= eps < math.inf and _fit_norm(x, normalized_shape, weight, bias)
-    word = in_place(x, weight, bias) if fit else None
-    if word is None:
-        out = _losses.norm(op, x, normalized_shape, weight, bias, eps, kept, dtype)
-        return out if kept else (out, None, None)
-    out, rows, wide = torch.empty_like(x), x.shape[: x.dim() - len(normalized_shape)], arithmetic(x.dtype)
-    mean = x.new_empty(rows, dtype=wide) if kept and op == "layernorm" else None
-    rstd = x.new_empty(rows, dtype=wide) if kept else None
-    given = {"scale": weight, "shift": bias, "mean": mean, "rstd": rstd}
-    _rows(op, word, math.prod(normalized_shape), {"epsilon": eps}, x, out, **given)
-    return out, mean, rstd
+    out = _losses.norm(op, x, normalized_shape, weight, bias, eps, kept, dtype)
+    return (out[0], torch.stack([t for t in out[1:] if t is not None])) if kept else (out, None)
 
 
-def _norm(x, normalized_shape, weight, bias, eps, op, dtype=None):
-    y, mean, rstd = _normed(x, normalized_shape, weight, bias, eps, op, dtype, True)
-    return y, rstd.new_empty(0) if mean is None else mean, rstd
+def _quick_norm(x, normalized_shape, weight, bias, eps, op, dtype=None, kept=True):
+    if dtype is not None or op not in NORMS:
+        return None
+    return _core.tensor_norm(op, x, normalized_shape, weight, bias, eps, kept)
 
 
 def _fake_norm(x, normalized_shape, weight, bias, eps, op, dtype=None):
-    kept, wide = x.shape[: x.dim() - len(normalized_shape)], arithmetic(x.dtype)
-    mean = x.new_empty(kept if op == "layernorm" else (0,), dtype=wide)
-    return x.new_empty(x.shape, dtype=dtype or x.dtype), mean, x.new_empty(kept, dtype=wide)
+    kept = (2 if op == "layernorm" else 1, *x.shape[: x.dim() - len(normalized_shape)])
+    return x.new_empty(x.shape, dtype=dtype or x.dtype), x.new_empty(kept, dtype=arithmetic(x.dtype))
 
 
-def _norm_gradient(word, grad, x, shape, weight, mean, rstd, bias, parameters, op):
-    dx = torch.empty_like(x)
-    dw = x.new_empty(shape) if parameters else None
-    db = x.new_empty(shape) if parameters and bias else None
-    given = {"scale": weight, "mean": mean, "rstd": rstd, "upstream": grad}
-    options = {"parameters": bool(parameters), "method": "automatic"}
-    _rows(
-        op + "_gradient", word, math.prod(shape), options, x, dx, **given, scale_gradient=dw, shift_gradient=db
-    )
-    return dx, dw, db
+def _norm_backward(grad, x, normalized_shape, weight, statistics, bias, parameters, op):
+    mean, rstd = statistics if op == "layernorm" else (None, statistics[0])
+    more = weight, mean, rstd, bias, parameters
+    return _filled(_losses.norm_gradient(op, x, grad, len(normalized_shape), *more))
 
 
-def _norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, parameters, op):
-    last = len(normalized_shape)
-    mean = None if op == "rmsnorm" else mean
-    fit = _fit_norm(x, normalized_shape, weight, None) and grad.shape == x.shape
-    word = in_place(x, grad, weight) if fit else None
-    if word is None:
-        dx, dw, db = _losses.norm_gradient(op, x, grad, last, weight, mean, rstd, bias, parameters)
-    else:
-        dx, dw, db = _norm_gradient(word, grad, x, normalized_shape, weight, mean, rstd, bias, parameters, op)
-    return dx, x.new_empty(0) if dw is None else dw, x.new_empty(0) if db is None else db
+def _filled(grads):
+    """The dispatcher of torch takes no None."""
+    return None if grads is None else tuple(grads[0].new_empty(0) if d is None else d for d in grads)
 
 
-def _fake_norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, parameters, op):
+def _quick_norm_backward(grad, x, normalized_shape, weight, statistics, bias, parameters, op):
+    return _core.tensor_norm_gradient(op, grad, x, normalized_shape, weight, statistics, bias, parameters)
+
+
+def _fake_norm_backward(grad, x, normalized_shape, weight, statistics, bias, parameters, op):
     ends = list(normalized_shape)
     return (
         x.new_empty(x.shape),
@@ -761,106 +723,46 @@ def _fake_norm_backward(grad, x, normalized_shape, weight, mean, rstd, bias, par
 
 norm = _define(
     "norm(Tensor x, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps, str op, ScalarType? dtype=None) "
-    "-> (Tensor, Tensor, Tensor)",
+    "-> (Tensor, Tensor)",
     _norm,
     _fake_norm,
+    _quick_norm,
 )
-norm.plain = _normed
+norm.keep_nothing()
 norm_backward = _define(
-    "norm_backward(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, Tensor mean, Tensor rstd, bool bias, "
+    "norm_backward(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, Tensor statistics, bool bias, "
     "bool parameters, str op) -> (Tensor, Tensor, Tensor)",
     _norm_backward,
     _fake_norm_backward,
+    lambda *args: _filled(_quick_norm_backward(*args)),
 )
+norm_backward.quick = _quick_norm_backward
 norm_backward.not_twice_differentiable()
 
 
 def _setup_norm(ctx, inputs, output):
     x, ctx.normalized_shape, weight, bias, _, ctx.op, _ = inputs
-    _, mean, rstd = output
+    statistics = output[1]
     ctx.dtype = x.dtype
     ctx.bias = bias is not None
-    ctx.save_for_backward(x, weight, mean, rstd)
-    ctx.mark_non_differentiable(mean, rstd)
+    ctx.save_for_backward(x, weight, statistics)
+    ctx.mark_non_differentiable(statistics)
 
 
-def _derived_norm(ctx, g, _, __):
-    x, weight, mean, rstd = ctx.saved_tensors
-    of_weight, of_bias = weight is not None and ctx.needs_input_grad[2], ctx.bias and ctx.needs_input_grad[3]
-    asked = bool(of_bias), bool(of_weight or of_bias), ctx.op
-    g, x, weight = _in_arithmetic(g, x, weight)
-    grads = norm_backward(g, x, ctx.normalized_shape, weight, mean, rstd, *asked)
-    dx, dw, db = (_rounded(d, ctx.dtype) for d in grads)
+def _derived_norm(ctx, g, _):
+    x, weight, statistics = ctx.saved_tensors
+    needed = ctx.needs_input_grad
+    of_weight, of_bias = weight is not None and needed[2], ctx.bias and needed[3]
+    if g.dtype is not ctx.dtype:
+        g, x, weight = _in_arithmetic(g, x, weight)
+    more = weight, statistics, of_bias, of_weight or of_bias, ctx.op
+    dx, dw, db = norm_backward.in_backward(g, x, ctx.normalized_shape, *more)
+    if g.dtype is not ctx.dtype:
+        dx, dw, db = (None if d is None else d.to(ctx.dtype) for d in (dx, dw, db))
     return dx, None, dw if of_weight else None, db if of_bias else None, None, None, None
 
 
-norm.differentiable(_setup_norm, _derived_norm, 2)
-
-
-def _short_forward(ctx, x, weight, bias, eps, op, word, shape):
-    rows, wide = x.shape[: x.dim() - len(shape)], arithmetic(x.dtype)
-    out, rstd = torch.empty_like(x), x.new_empty(rows, dtype=wide)
-    mean = x.new_empty(rows if op == "layernorm" else (0,), dtype=wide)
-    given = {"scale": weight, "shift": bias, "mean": mean if op == "layernorm" else None, "rstd": rstd}
-    _rows(op, word, math.prod(shape), {"epsilon": eps}, x, out, **given)
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(x, weight, mean, rstd)
-    ctx.bias, ctx.op, ctx.shape = bias is not None, op, shape
-    return out
-
-
-def _short_backward(ctx, g):
-    if g is None:
-        return (None,) * 7
-    x, weight, mean, rstd = ctx.saved_tensors
-    needs, op, shape = ctx.needs_input_grad, ctx.op, ctx.shape
-    of_weight, of_bias = weight is not None and needs[1], ctx.bias and needs[2]
-    parameters = of_weight or of_bias
-    plain = type(g) in PLAIN and untraced() and not torch.is_grad_enabled() and g.shape == x.shape
-    word = in_place(x, g, weight) if plain else None
-    grads = None
-    try:
-        if word is not None:
-            given = None if op == "rmsnorm" else mean, rstd, of_bias, parameters, op
-            grads = _norm_gradient(word, g, x, shape, weight, *given)
-    except (RuntimeError, ValueError):
-        if not _apart(g):
-            raise
-    if grads is None:
-        grads = norm_backward(g, x, list(shape), weight, mean, rstd, bool(of_bias), bool(parameters), op)
-    dx, dw, db = grads
-    return dx, dw if of_weight else None, db if of_bias else None, None, None, None, None
-
-
-_short_norm = _function("short_norm", _short_forward, _short_backward)
-_EPSILON = {dtype: torch.finfo(arithmetic(dtype)).eps for dtype in _WORDS if dtype.is_floating_point}
-
-
-def short_norm(op: str, x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) -> Optional[Tensor]:
-    """The short way of a norm with a gradient, of dense tensors where they lie that nobody traces; None if it is another."""
-    if type(normalized_shape) not in (tuple, list, torch.Size) or not untraced() or not torch.is_grad_enabled():
-        return None
-    shape, tracked = tuple(normalized_shape), False
-    if type(x) not in PLAIN:
-        return None
-    for n in shape:
-        if type(n) is not int:
-            return None
-    for t in (x, weight, bias):
-        if t is not None:
-            if type(t) not in PLAIN or t.layout is not torch.strided or t.is_nested or t.is_meta:
-                return None
-            tracked = tracked or t.requires_grad
-    if not tracked or not _fit_norm(x, shape, weight, bias):
-        return None
-    eps = _EPSILON.get(x.dtype) if eps is None else eps
-    word = in_place(x, weight, bias) if type(eps) is float and 0 <= eps < math.inf else None
-    try:
-        return None if word is None else _short_norm(x, weight, bias, eps, op, word, shape)
-    except (RuntimeError, ValueError):
-        if not any(map(_apart, (x, weight, bias))):
-            raise
-    return None
+norm.differentiable(_setup_norm, _derived_norm, 1)
 
 
 # ---- Channels --------------------------------------------------------------------------------------------------
@@ -947,57 +849,26 @@ channel_norm.differentiable(_setup_channel_norm, _derived_channel_norm)
 # ---- Classes ---------------------------------------------------------------------------------------------------
 
 
-def _fit_classes(x, target, weight, label_smoothing) -> Optional[str]:
-    """The dtype of a matrix, each of whose rows has a class, that can be read where it lies; None if it is another."""
-    fit = (
-        x.dim() == 2
-        and x.numel() > 0
-        and target.dtype is torch.int64
-        and target.dim() == 1
-        and len(target) == len(x)
-        and target.is_contiguous()
-        and not target.is_neg()
-        and target.get_device() == x.get_device()
-        and (weight is None or weight.shape == x.shape[1:])
-        and 0 <= label_smoothing <= 1
-    )
-    return in_place(x, weight) if fit else None
+def _quick_cross_entropy(
+    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None, kept=True
+):
+    if dtype is not None or op not in OF_CLASSES:
+        return None
+    options = ignore_index, label_smoothing, reduction, method, z_loss
+    return _core.tensor_classes(op, x, target, weight, *options, kept)
 
 
-def _of_classes(ignore_index, label_smoothing, reduction, method, z_loss) -> dict:
-    options = {"ignore_index": ignore_index, "reduction": reduction, "method": method}
-    if label_smoothing:
-        options["label_smoothing"] = label_smoothing
-    if z_loss:
-        options["z_loss"] = z_loss
-    return options
-
-
-def _loss_of_classes(
-    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None, kept=False
+def _cross_entropy(
+    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None, kept=True
 ):
     """The loss, and, with `kept`, what the gradient of cross entropy needs of each row."""
     if op not in OF_CLASSES:
         refuse_op(op, OF_CLASSES)
-    word = _fit_classes(x, target, weight, label_smoothing) if dtype is None else None
-    if word is None:
-        classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
-        out = classes.forward(op, reduction, method, dtype, kept=kept)
-        return out if kept else (out, None)
-    out = x.new_empty(x.shape[:1] if reduction == "none" else ())
-    sums = x.new_empty((len(x), 2), dtype=arithmetic(x.dtype)) if kept and op == "cross_entropy" else None
-    options = _of_classes(ignore_index, label_smoothing, reduction, method, z_loss)
-    _rows(op, word, x.shape[1], options, x, out, targets=target, weights=weight, exp_sums=sums)
-    return out, sums
-
-
-def _cross_entropy(
-    x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None
-):
-    out, sums = _loss_of_classes(
-        x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss, dtype, True
-    )
-    return out, x.new_empty(0, dtype=arithmetic(x.dtype)) if sums is None else sums
+    classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
+    out = classes.forward(op, reduction, method, dtype, kept=kept)
+    if not kept:
+        return out, None
+    return out[0], x.new_empty(0, dtype=arithmetic(x.dtype)) if out[1] is None else out[1]
 
 
 def _rows_of_classes(x) -> list:
@@ -1022,35 +893,21 @@ def _check_sums(sums, x, dtype) -> None:
         )
 
 
+def _quick_cross_entropy_backward(
+    grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, exp_sums=None
+):
+    factor = _rounded(grad, arithmetic(x.dtype))
+    options = ignore_index, label_smoothing, reduction, method, z_loss
+    return _core.tensor_classes_gradient(op, factor, x, target, weight, *options, exp_sums)
+
+
 def _cross_entropy_backward(
-    grad,
-    x,
-    target,
-    weight,
-    ignore_index,
-    label_smoothing,
-    op,
-    reduction,
-    method,
-    z_loss=0.0,
-    exp_sums=None,
+    grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, exp_sums=None
 ):
     factor = grad.to(arithmetic(x.dtype)).resolve_neg().contiguous()
     if exp_sums is not None:
         _check_sums(exp_sums, x, factor.dtype)
         exp_sums = exp_sums.contiguous()
-    word = _fit_classes(x, target, weight, label_smoothing)
-    if word is not None and factor.shape == (x.shape[:1] if reduction == "none" else ()):
-        out = torch.empty_like(x)
-        options = _of_classes(ignore_index, label_smoothing, reduction, method, z_loss)
-        given = {
-            "upstream" if reduction == "none" else "factor": factor,
-            "targets": target,
-            "weights": weight,
-            "exp_sums": exp_sums,
-        }
-        _rows(op + "_gradient", word, x.shape[1], options, x, out, **given)
-        return out
     classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
     return classes.gradient(op + "_gradient", reduction, method, factor, exp_sums)
 
@@ -1060,13 +917,15 @@ cross_entropy = _define(
     "str reduction, str method, float z_loss=0., ScalarType? dtype=None) -> (Tensor, Tensor)",
     _cross_entropy,
     _fake_cross_entropy,
+    _quick_cross_entropy,
 )
-cross_entropy.plain = _loss_of_classes
+cross_entropy.keep_nothing()
 cross_entropy_backward = _define(
     "cross_entropy_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, int ignore_index, "
     "float label_smoothing, str op, str reduction, str method, float z_loss=0., Tensor? exp_sums=None) -> Tensor",
     _cross_entropy_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
+    _quick_cross_entropy_backward,
 )
 cross_entropy_backward.not_twice_differentiable()
 
@@ -1086,7 +945,9 @@ def _derived_cross_entropy(ctx, g, _):
     rest.append(sums if op == "cross_entropy" else None)
     grads = [
         (
-            cross_entropy_backward(g, x, target, weight, ignore_index, label_smoothing, name, *rest)
+            cross_entropy_backward.in_backward(
+                g, x, target, weight, ignore_index, label_smoothing, name, *rest
+            )
             if wanted
             else None
         )
