@@ -66,7 +66,16 @@ struct DeviceInfo;
 /// Of a plan of a norm's gradients, by exact: that with respect to scale and, unless null, shift.
 [[nodiscard]] Status enqueue_scale_gradient(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                             Stream stream) noexcept;
-[[nodiscard]] Status enqueue_quotient(const Device& device, const spec::Quotient& quotient, Stream stream) noexcept;
+/// Targets, the number of whose classes, below n, one block of a GPU can count.
+struct CountedTargets {
+    static constexpr std::uint64_t most = 1 << 12;
+    const std::int64_t* targets = nullptr;
+    std::uint64_t rows = 0, n = 0;
+    std::int64_t ignore_index = 0;
+};
+/// With `counted` the denominator is the number of the classes, or NaN where a target is none.
+[[nodiscard]] Status enqueue_quotient(const Device& device, const spec::Quotient& quotient,
+                                      const CountedTargets& counted, Stream stream) noexcept;
 /// f(i) for every i below count.
 template <class F>
 [[nodiscard]] Status enqueue_each(const Device& device, std::uint64_t count, const F& f, Stream stream) noexcept;

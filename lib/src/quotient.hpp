@@ -8,9 +8,10 @@
 
 namespace detreduce {
 
-[[nodiscard]] inline Status divide(const Device& device, const spec::Quotient& quotient, Stream stream) {
+[[nodiscard]] inline Status divide(const Device& device, const spec::Quotient& quotient, Stream stream,
+                                   const cuda::CountedTargets& counted = {}) {
     if (device.backend == Backend::cuda)
-        return cuda::call(&cuda::Functions::enqueue_quotient, device, quotient, stream);
+        return cuda::call(&cuda::Functions::enqueue_quotient, device, quotient, counted, stream);
     host::write_quotient(quotient);
     return {};
 }

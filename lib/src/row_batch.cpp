@@ -45,22 +45,35 @@ struct BatchRun {
     [[nodiscard]] Status rows(const RowArrays& own) const {
         return run_rows(RowPlanParts::rows_of(plan), own, workspace + layout.rest, stream);
     }
-    [[nodiscard]] Status add(const char* values, int arrays_of_rows, void* out) const {
-        return run(RowPlanParts::totals_of(plan, arrays_of_rows), values, out, workspace + layout.rest, stream);
+    [[nodiscard]] Status add(const char* values, void* out) const {
+        return run(RowPlanParts::sum_of(plan), values, out, workspace + layout.rest, stream);
+    }
+    /// What a GPU counts in the place of the sum of the weights: of so many ones that is their
+    /// number, by every method.
+    [[nodiscard]] cuda::CountedTargets counted() const {
+        const bool ones = arrays.targets != nullptr && arrays.weights == nullptr;
+        if (!ones || all.device.backend != Backend::cuda || all.rows > cuda::CountedTargets::most) return {};
+        return {arrays.targets, all.rows, all.n, all.ignore_index};
     }
     [[nodiscard]] Status loss() const {
         const bool weighed = mean && arrays.probabilities == nullptr; // else the weights are 1 each
+        const cuda::CountedTargets ones = weighed && !all.state ? counted() : cuda::CountedTargets{};
+        const bool added = weighed && ones.targets == nullptr;
         RowArrays own = arrays;
         own.out = workspace;
-        own.row_weights = weighed ? weights() : nullptr;
+        own.row_weights = added ? weights() : nullptr;
         if (const Status bad = rows(own); !bad.ok()) return bad;
-        if (all.state) return add(workspace, weighed ? 2 : 1, arrays.out);
-        if (sums_at_once(all)) return add(workspace, 1, arrays.out);
-        if (const Status bad = add(workspace, weighed ? 2 : 1, sums()); !bad.ok()) return bad;
+        if (all.state)
+            return run(RowPlanParts::states_of(plan, weighed), workspace, arrays.out, workspace + layout.rest, stream);
+        if (sums_at_once(all)) return add(workspace, arrays.out);
+        if (const Status bad = add(workspace, sums()); !bad.ok()) return bad;
+        if (added) {
+            if (const Status bad = add(weights(), sums() + 1); !bad.ok()) return bad;
+        }
         return divide(all.device,
-                      {sums(), DType::f64, weighed ? sums() + 1 : nullptr, mean ? static_cast<double>(all.rows) : 1,
+                      {sums(), DType::f64, added ? sums() + 1 : nullptr, mean ? static_cast<double>(all.rows) : 1,
                        arrays.out, plan.output()},
-                      stream);
+                      stream, ones);
     }
 
     /// The loss of all that went into states.
@@ -72,17 +85,18 @@ struct BatchRun {
 
     [[nodiscard]] Status gradient() const {
         const bool weighed = arrays.targets != nullptr; // else the weights are 1 each
-        if (weighed) {
+        const cuda::CountedTargets ones = counted();
+        if (weighed && ones.targets == nullptr) {
             const RowArrays own{.targets = arrays.targets, .weights = arrays.weights, .row_weights = weights()};
             const Status bad = run_rows(RowPlanParts::weights_of(plan), own, nullptr, stream);
             if (!bad.ok()) return bad;
-            if (const Status none = add(weights(), 1, sums() + 1); !none.ok()) return none;
+            if (const Status none = add(weights(), sums() + 1); !none.ok()) return none;
         }
         char* const factor = workspace + layout.factor;
         const Status bad = divide(all.device,
                                   {arrays.factor, arithmetic, weighed ? sums() + 1 : nullptr,
                                    static_cast<double>(all.rows), factor, arithmetic},
-                                  stream);
+                                  stream, ones);
         if (!bad.ok()) return bad;
         RowArrays own = arrays;
         own.factor = factor;
@@ -138,16 +152,17 @@ void RowPlanParts::make_totals(RowPlan& batch, std::size_t rows) noexcept {
     const BatchLayout layout(r);
     const DType dtype = batch.arithmetic(), output = sums_at_once(r) ? batch.output() : DType::f64;
     std::size_t most = rows;
-    for (const int arrays : {1, 2}) {
+    for (const std::uint64_t arrays : {1, 2}) {
+        if (arrays == 2 && !r.state) break;
         Plan& plan = batch.totals_[arrays - 1];
         plan = make_plan({.op = Op::sum,
                           .method = r.method,
                           .dtype = dtype,
                           .output = output,
-                          .shape = Shape::rows,
+                          .shape = r.state ? Shape::rows : Shape::flat,
                           .n = r.rows,
-                          .groups = static_cast<std::uint64_t>(arrays),
-                          .stride = layout.pitch / size_of(dtype),
+                          .groups = arrays,
+                          .stride = r.state ? layout.pitch / size_of(dtype) : 0,
                           .device = r.device,
                           .launch = r.launch,
                           .state = r.state});

@@ -33,8 +33,7 @@ namespace detreduce {
     return r.parameters || r.reduction == Reduction::mean || (r.reduction == Reduction::sum && !is_loss_gradient(r.op));
 }
 
-/// Byte offsets in the workspace of a batch: losses and weights are a row each of a matrix, for one
-/// plan.
+/// Byte offsets in the workspace of a batch: losses and weights are a row each of a matrix.
 struct BatchLayout {
     std::size_t pitch, sums, factor, rest;
     explicit BatchLayout(const RowRequest& r) noexcept;
@@ -49,9 +48,10 @@ struct detail::RowPlanParts {
     /// That of the weights of the rows' targets: what nll writes beside losses, which are not asked
     /// for.
     [[nodiscard]] static RowPlan weights_of(const RowPlan& batch) noexcept;
-    /// The sums of so many arrays, 1 or 2.
-    [[nodiscard]] static const Plan& totals_of(const RowPlan& batch, int arrays) noexcept {
-        return batch.totals_[arrays - 1];
+    [[nodiscard]] static const Plan& sum_of(const RowPlan& batch) noexcept { return batch.totals_[0]; }
+    /// States of the losses and, if those are `weighed`, of the weights.
+    [[nodiscard]] static const Plan& states_of(const RowPlan& batch, bool weighed) noexcept {
+        return batch.totals_[weighed ? 1 : 0];
     }
     /// Makes the plans of the sums over rows for the gradients of scale and shift.
     static void make_columns(RowPlan& batch, std::size_t rows) noexcept;

@@ -155,6 +155,31 @@ TEMPLATE_TEST_CASE("rows on the GPU: a cluster of blocks a row", "[rows][gpu]", 
     }
 }
 
+/// Without weights the gradient of the mean counts the classes: one block those of up to 2^12 rows.
+TEST_CASE("rows on the GPU: the mean of as many rows as one block counts, and of one more", "[rows][gpu]") {
+    for (const std::uint64_t rows : {255, 4095, 4096, 4097}) {
+        for (const Method method : {Method::exact, Method::tree}) {
+            const RowRequest r{
+                .op = RowOp::nll_gradient, .n = 3, .rows = rows, .reduction = Reduction::mean, .method = method};
+            INFO(shown(r, {}));
+            auto data = row_data<float>(r, {}, rows);
+            RowRequest each = r;
+            each.reduction = Reduction::none;
+            auto divided = data;
+            const auto ignored = std::count(data.targets.begin(), data.targets.end(), r.ignore_index);
+            divided.factor = {static_cast<float>((data.factor.empty() ? 1.0 : data.factor[0]) /
+                                                 static_cast<double>(rows - static_cast<std::uint64_t>(ignored)))};
+            require_same(run_rows<float>(r, data, 0), RowBackend::expected<float>(each, divided));
+            data.targets[rows - 7] = 3; // no class
+            const auto got = run_rows<float>(r, data, 0);
+            for (std::uint64_t row = 0; row < rows; ++row) {
+                const auto target = static_cast<std::uint64_t>(data.targets[row]);
+                if (target < r.n) REQUIRE(fp::is_nan(got.out[row * r.n + target]));
+            }
+        }
+    }
+}
+
 /// The maxima of a row of lanes, of which the first is taken out of the sum, wherever the 16
 /// bytes of a thread begin.
 TEMPLATE_TEST_CASE("rows on the GPU: the first of equal maxima", "[rows][gpu]", float16, bfloat16, float, double) {

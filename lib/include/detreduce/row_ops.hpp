@@ -119,7 +119,7 @@ class RowPlan {
     RowRequest request_;
     Launch launch_;
     std::size_t workspace_bytes_ = 0;
-    Plan sums_, totals_[2]; ///< of each row, and of all: of one array and of two
+    Plan sums_, totals_[2]; ///< of each row, and of all: a sum, or states of one array and of two
     Status status_{StatusCode::invalid_argument, "plan", "must come from make_row_plan()"};
 };
 static_assert(std::is_trivially_copyable_v<RowPlan>);

@@ -941,19 +941,15 @@ def _derived_cross_entropy(ctx, g, _):
     x, target, weight, sums = ctx.saved_tensors
     if weight is not None and ctx.needs_input_grad[2]:
         raise NotImplementedError("detreduce: weight of cross_entropy has no gradient here")
-    ignore_index, label_smoothing, op, *rest = ctx.rest
-    rest.append(sums if op == "cross_entropy" else None)
-    grads = [
-        (
-            cross_entropy_backward.in_backward(
-                g, x, target, weight, ignore_index, label_smoothing, name, *rest
-            )
-            if wanted
-            else None
-        )
-        for name, wanted in zip((op, op + "_target"), ctx.needs_input_grad)
-    ]
-    return *grads, *8 * (None,)
+    ignore_index, label_smoothing, op, *more = ctx.rest
+    rest = *more, sums if op == "cross_entropy" else None
+    needed = ctx.needs_input_grad
+
+    def gradient(name):
+        return cross_entropy_backward.in_backward(g, x, target, weight, ignore_index, label_smoothing, name, *rest)
+
+    dx = gradient(op) if needed[0] else None
+    return dx, gradient(op + "_target") if needed[1] else None, *8 * (None,)
 
 
 cross_entropy.differentiable(_setup_cross_entropy, _derived_cross_entropy, 1)
