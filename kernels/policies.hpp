@@ -158,10 +158,15 @@ inline constexpr Kernel exact_list_of_bf16{128, 3};
 inline constexpr Kernel exact_small{256, 4}, exact_small_of_two_inputs{256, 3};
 inline constexpr int exact_small_loads = 4, exact_small_more_loads = 8;
 inline constexpr std::uint32_t most_exact_small_blocks = 1024;
+/// Rows that have a block each, and not a warp.
+inline constexpr std::uint64_t most_exact_row_blocks = 256;
 
 /// Elements that make a work item of a large group: enough to be worth the words of a state. Mean
 /// and variance have more words, and so at most that many work items in a group.
 inline constexpr std::uint32_t work_item_elements = 1u << 15, most_moment_work_items = 8192;
+/// So few rows of more than so many elements are cut into more work items, by `exact`.
+inline constexpr std::uint64_t few_rows = 64, long_few_row = 1u << 13;
+inline constexpr std::uint32_t few_row_item = 1u << 12;
 /// So many rows, each of up to two work items, keep warps busy without being cut.
 inline constexpr std::uint64_t many_rows = 1u << 13;
 /// Columns, or parts of them, a thread each.
@@ -247,7 +252,7 @@ inline constexpr int known_row_blocks = 4, moved_known_row_blocks = 3, known_row
 /// of a copy, rows of 50000 .54, by clusters .42; of 16384, which are 4 tiles, .55 and .58.
 inline constexpr std::uint64_t most_grad_tiles_f64 = 4;
 /// Rows are kept as they are, and so take fewer registers: layernorm of bf16 79.
-inline constexpr int norm_row_blocks = 3, norm_row_blocks_f64 = 2;
+inline constexpr int norm_row_blocks = 3, layernorm_row_blocks_f64 = 2;
 /// Rows of half a chunk. bf16 rows of 1024, of a copy: layernorm .94 (as rows of a whole chunk
 /// .76), rmsnorm .98 (.92), their gradients .98 and .98 (.85, .93).
 inline constexpr int half_norm_row_blocks = 4, half_grad_row_blocks = 3;

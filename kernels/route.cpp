@@ -69,6 +69,9 @@ Scope scope_of(const Request& r, const Route& route) {
     switch (route.engine) {
     case Engine::exact:
         if (r.shape == Shape::flat) return exact_flat_scope(r, route);
+        if (r.shape == Shape::rows && !route.computed && !route.bytes && route.launch.grid == 0 &&
+            exact_alone_threads(r, route.launch) != 0)
+            return Scope::block;
         return detail::is_across(r.shape) ? Scope::thread : Scope::warp;
     case Engine::order:
         if (r.n == 0 && r.state) return Scope::warp; // which knows nothing
@@ -117,7 +120,9 @@ Offer offer_of(const Request& r, const Route& route) {
                         "the library's choice",
                         "allowed for exact of columns is two_pass");
         if (!flat)
-            return only(128, "allowed for exact of rows, segments and tensors is 128, or 0 for the library's choice",
+            return only(route.scope == Scope::block ? exact_double_block : 128,
+                        "allowed for exact of rows, segments and tensors is 128, for sums and means of up to 256 rows "
+                        "of up to 32 KiB also 512, without a grid, or 0 for the library's choice",
                         "allowed for exact of rows, columns, segments and tensors is two_pass");
         Offer offer =
             only(route.scope == Scope::block ? exact_alone_threads(r, route.launch) : exact_block_threads,

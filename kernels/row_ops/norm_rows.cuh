@@ -9,11 +9,11 @@
 namespace detreduce::cuda::row_kernels {
 
 /// Blocks on a multiprocessor. Count: as Chunk says.
-template <class T, bool Long, int Count>
-inline constexpr int blocks_of_norms = Long                           ? policy::long_row_blocks_at_once
-                                       : Count < spec::rows_per_chunk ? policy::half_norm_row_blocks
-                                       : fp::is_f64<T>                ? policy::norm_row_blocks_f64
-                                                                      : policy::norm_row_blocks;
+template <class T, RowOp Op, bool Long, int Count>
+inline constexpr int blocks_of_norms = Long                                     ? policy::long_row_blocks_at_once
+                                       : Count < spec::rows_per_chunk           ? policy::half_norm_row_blocks
+                                       : fp::is_f64<T>&& Op == RowOp::layernorm ? policy::layernorm_row_blocks_f64
+                                                                                : policy::norm_row_blocks;
 
 /// A thread's scale and shift of a row of lanes, as there are no registers for those of all rows.
 template <class T, class ChunkOf>
@@ -430,7 +430,7 @@ struct NormRow {
     using Memory = typename Block::Memory;
     using Arguments = typename Block::Arguments;
     using ChunkOf = typename Block::ChunkOf;
-    static constexpr int blocks = blocks_of_norms<T, Long, ChunkOf::rows>;
+    static constexpr int blocks = blocks_of_norms<T, Block::op, Long, ChunkOf::rows>;
     static constexpr bool repeats = Long;
 
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {

@@ -104,6 +104,63 @@ TEMPLATE_TEST_CASE("short exact: one kernel of one block, and no workspace", "[g
     }
 }
 
+/// Rows of each kind of data, `stride` elements apart, from `offset` elements behind 16 bytes on.
+template <class T>
+void check_rows(std::uint64_t n, std::uint64_t groups, std::uint64_t stride, unsigned offset, std::uint32_t threads) {
+    std::vector<T> x;
+    for (std::uint64_t row = 0; row < groups; ++row) {
+        const auto kind = static_cast<Extreme>(row % extremes);
+        const auto one = row % 3 == 2 ? mixed<T>(n, row) : extreme<T>(kind, n, row + n);
+        x.insert(x.end(), one.begin(), one.end());
+        x.resize((row + 1) * stride);
+    }
+    const OnDevice<T> on_device(x, offset);
+    for (const Op op : {Op::sum, Op::mean}) {
+        Request r{.op = op,
+                  .method = Method::exact,
+                  .dtype = dtype_of<T>,
+                  .output = DType::f64,
+                  .shape = Shape::rows,
+                  .n = n,
+                  .groups = groups,
+                  .stride = stride};
+        CAPTURE(name(op), n, groups, stride, offset);
+        const Plan plan = make_plan(r);
+        throw_if_error(plan.status());
+        REQUIRE(plan.launch().block == threads);
+        r.launch = plan.launch();
+        REQUIRE(make_plan(r).launch().block == threads);
+        const OnDevice<double> out(std::vector<double>(groups), 0);
+        const DeviceBuffer workspace(plan.workspace_bytes());
+        workspace.fill(0xff, workspace.bytes());
+        throw_if_error(run(plan, on_device.data, out.data, workspace.data()));
+        r.launch = {};
+        const auto got = out.fetched(), expected = on_cpu<double>(r, x.data());
+        for (std::uint64_t row = 0; row < groups; ++row) {
+            CAPTURE(row);
+            REQUIRE(fp::to_bits(got[row]) == fp::to_bits(expected[row]));
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("short exact: a block for each of few rows", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
+    constexpr std::uint64_t most = 2 * block_elements<TestType>;
+    for (const std::uint64_t n : {std::uint64_t{1}, std::uint64_t{33}, std::uint64_t{1000}, most - 1, most}) {
+        for (const std::uint64_t groups : {1, 7, 33})
+            check_rows<TestType>(n, groups, n + groups % 4, static_cast<unsigned>(groups % 3), 512);
+    }
+    check_rows<TestType>(40, 256, 40, 0, 512);
+    check_rows<TestType>(40, 257, 40, 0, 128);
+    check_rows<TestType>(most + 1, 2, most + 1, 0, 128);
+}
+
+TEMPLATE_TEST_CASE("exact: few long rows in more work items", "[gpu][exact]", DETREDUCE_ALL_TYPES) {
+    for (const std::uint64_t n : {8193, 12288, 16385, 32768, 40000}) {
+        check_rows<TestType>(std::max<std::uint64_t>(n, 2 * block_elements<TestType> + 1), 5, 50001, 1, 128);
+        check_rows<TestType>(std::max<std::uint64_t>(n, 2 * block_elements<TestType> + 1), 64, 50000, 0, 128);
+    }
+}
+
 TEMPLATE_TEST_CASE("short exact: blocks of different windows", "[gpu][exact][sanitizer]", DETREDUCE_ALL_TYPES) {
     constexpr std::size_t n = 9 * block_elements<TestType> + 3;
     for (const int step : {3, 15, 40}) { // near each other, and too far apart

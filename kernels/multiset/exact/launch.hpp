@@ -42,6 +42,8 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
     if (info(r.op).kind == Kind::moments)
         return std::max(enough, static_cast<std::uint32_t>(spec::tiles(r.n, policy::most_moment_work_items)));
     const bool short_sums = info(r.op).transform == Transform::element || info(r.op).transform == Transform::magnitude;
+    if (r.shape == Shape::rows && r.groups <= policy::few_rows && r.n > policy::long_few_row)
+        return policy::few_row_item;
     return short_sums ? item_elements(r) : enough;
 }
 
@@ -80,16 +82,21 @@ inline constexpr bool exact_small_may_load_more = fp::has_16_bits<T>&& exact::ma
     const std::uint64_t blocks = spec::tiles(r.n, exact_small_elements(r));
     return r.shape == Shape::flat && blocks <= policy::most_exact_small_blocks ? static_cast<std::uint32_t>(blocks) : 0;
 }
-/// Threads of one block that takes all of the input; 0 if there is no such block, or the caller
-/// asks for another launch.
+/// Threads of one block that takes all of the input, or of few rows each; 0 if there is no such
+/// block, or the caller asks for another launch.
 [[nodiscard]] inline std::uint32_t exact_alone_threads(const Request& r, const Launch& asked) {
     const OpInfo& op = info(r.op);
     if (op.kind == Kind::moments) return 0;
+    const bool of_elements = op.kind == Kind::sum && op.transform == Transform::element,
+               may = asked.block == 0 || asked.block == exact_double_block;
+    if (r.shape == Shape::rows) {
+        const bool few =
+            r.groups > 0 && r.groups <= policy::most_exact_row_blocks && r.n > 0 && r.n <= 2 * exact_small_elements(r);
+        return few && of_elements && may && !r.state ? exact_double_block : 0;
+    }
     const std::uint32_t blocks = exact_small_blocks(r);
     if (blocks == 1) return exact_small_threads;
-    const bool of_elements = op.kind == Kind::sum && op.transform == Transform::element,
-               may = (asked.block == 0 || asked.block == exact_double_block) && asked.schedule != Schedule::two_pass;
-    return blocks == 2 && of_elements && may ? exact_double_block : 0;
+    return blocks == 2 && of_elements && may && asked.schedule != Schedule::two_pass ? exact_double_block : 0;
 }
 [[nodiscard]] inline std::size_t exact_small_workspace_bytes(const Request& r) {
     const int sums = info(r.op).kind == Kind::moments ? 2 : 1;

@@ -23,16 +23,17 @@ struct SmallLaunch : Run {
         place = slots + std::size_t{blocks} * ShapeOf<Map>::words;
         return {parts, slots};
     }
-    template <class Map, int V = policy::exact_small_loads, int Warps = exact::small_warps>
+    template <class Map, int V = policy::exact_small_loads, int Warps = exact::small_warps, bool Rows = false>
     [[nodiscard]] Status add(const exact::SmallLeft& left, const exact::Finish& finish = {},
                              LaunchKind kind = LaunchKind::plain) const {
         using Input = typename exact::SmallOf<T, Map, V>::Input;
         const auto input = exact::terms_of<Input>(*this, 1);
         constexpr std::uint64_t of_block = Input::tile * Warps;
-        return launch_kernel(kind, exact::small_kernel<T, Map, V, Warps>,
-                             static_cast<std::uint32_t>(spec::tiles(request().n, of_block)), Warps * warp_size, 0,
-                             stream, input, left.parts, left.slots, finish,
-                             spec::plain_binades<T>(std::min(request().n, of_block)));
+        const std::uint64_t blocks_of_all = Rows ? plan.groups() : spec::tiles(request().n, of_block);
+        return launch_kernel(kind, exact::small_kernel<T, Map, V, Warps, Rows>,
+                             static_cast<std::uint32_t>(blocks_of_all), Warps * warp_size, 0, stream, input, left.parts,
+                             left.slots, finish, spec::plain_binades<T>(std::min(request().n, of_block)),
+                             detail::strides_of(request()).group);
     }
     /// By as many loads as the input asks for.
     template <class Map>
@@ -53,8 +54,9 @@ struct SmallLaunch : Run {
         return transforms::with_term(info(request().op).transform, [&]<class Map>(Map) -> Status {
             const auto finish = exact::Finish::of(plan, out);
             if constexpr (std::is_same_v<Map, transforms::Element>) {
-                if (alone && plan.launch().block == exact_double_block)
-                    return add<Map, policy::exact_small_loads, exact_double_block / warp_size>({}, finish);
+                constexpr int loads = policy::exact_small_loads, warps = exact_double_block / warp_size;
+                if (request().shape == Shape::rows) return add<Map, loads, warps, true>({}, finish);
+                if (alone && plan.launch().block == exact_double_block) return add<Map, loads, warps>({}, finish);
             }
             const exact::SmallLeft parts = alone ? exact::SmallLeft{} : left<Map>(place);
             const Status added = add_by_loads<Map>(parts, finish);

@@ -318,27 +318,40 @@ inline constexpr int
     small_blocks = (Map::inputs == 2 ? policy::exact_small_of_two_inputs : policy::exact_small).blocks* small_warps
                    / Warps;
 
+/// `value`, in the constant memory of parameters where it is not moved.
+template <bool Moved, class Value, class Move>
+[[nodiscard]] __device__ __forceinline__ decltype(auto) moved_if(const Value& value, const Move& move) {
+    if constexpr (Moved) {
+        return move();
+    } else {
+        return (value);
+    }
+}
+
 /// One tile a warp. A block alone, which leaves nothing, finishes; it may have more warps. A block
 /// whose elements span at most plain_binades (spec::plain_binades()) adds them up as doubles,
-/// without bins.
-template <class T, class Map, int V = policy::exact_small_loads, int Warps = small_warps>
+/// without bins. `Rows`: each block is alone with a row, `stride` elements behind the one before.
+template <class T, class Map, int V = policy::exact_small_loads, int Warps = small_warps, bool Rows = false>
 __global__ void __launch_bounds__(Warps* warp_size, small_blocks<Map, Warps>)
-    small_kernel(const __grid_constant__ Terms<T, Map, V> input, Word* left, Word* slots,
-                 const __grid_constant__ Finish finish, int plain_binades) {
+    small_kernel(const __grid_constant__ Terms<T, Map, V> all, Word* left, Word* slots,
+                 const __grid_constant__ Finish first, int plain_binades, std::uint64_t stride) {
     using Of = SmallOf<T, Map, V>;
     using Shape = typename Of::Shape;
+    const std::uint32_t row = Rows ? blockIdx.x : 0, block = Rows ? 0 : blockIdx.x;
+    decltype(auto) input = moved_if<Rows>(all, [&] { return all.part(row * stride, all.n); });
+    decltype(auto) finish = moved_if<Rows>(first, [&] { return first.moved(row); });
     const SmallParts<Shape> parts{left, static_cast<int>(gridDim.x)};
     __shared__ typename Of::Memory memory[Warps];
     __shared__ Word sums[Warps][Shape::count];
     alignas(16) __shared__ SmallRange ranges[Warps];
     let_next_kernel_start();
     const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-    const std::uint64_t at = std::uint64_t{blockIdx.x} * Warps + warp; // behind the end its elements are zeros
+    const std::uint64_t at = std::uint64_t{block} * Warps + warp; // behind the end its elements are zeros
     const SmallTile<Of> tile(input, at < input.full() ? at : input.full(), memory[warp]);
     const bool empty = at * Of::Input::tile >= input.n;
     const SmallRange mine = empty ? SmallRange{} : tile.range();
     if (lane == 0) ranges[warp] = mine;
-    const bool alone = left == nullptr;
+    const bool alone = Rows || left == nullptr;
     __shared__ double plain[Of::may_be_plain ? Warps : 1];
     if constexpr (Of::may_be_plain) {
         const double sum = empty ? 0.0 : tile.plain_sum();
@@ -359,7 +372,7 @@ __global__ void __launch_bounds__(Warps* warp_size, small_blocks<Map, Warps>)
                     if (alone) {
                         round_sums_of_warp<Shape>(mine, place.top, input.n, finish);
                     } else if (lane <= Shape::count) {
-                        parts.sum(lane, blockIdx.x) = lane < Shape::count ? mine : place.top;
+                        parts.sum(lane, block) = lane < Shape::count ? mine : place.top;
                     }
                 }
             }
@@ -371,7 +384,7 @@ __global__ void __launch_bounds__(Warps* warp_size, small_blocks<Map, Warps>)
     if (place.top == left_in_words) {
         Word* const total = reinterpret_cast<Word*>(memory[0].copy); // the tiles' copies, which nobody reads any more
         leave_words<Of, Warps>(input, memory, at, range.finite(),
-                               alone ? total : slots + std::uint64_t{blockIdx.x} * Shape::words);
+                               alone ? total : slots + std::uint64_t{block} * Shape::words);
         if (alone) {
             if (threadIdx.x == Shape::counters + acc::exact::elements) total[threadIdx.x] = static_cast<Word>(input.n);
             __syncthreads();
@@ -394,13 +407,13 @@ __global__ void __launch_bounds__(Warps* warp_size, small_blocks<Map, Warps>)
 #pragma unroll
         for (int w = 0; w < Warps; ++w)
             sum += sums[w][threadIdx.x];
-        if (!alone) parts.sum(threadIdx.x, blockIdx.x) = sum;
+        if (!alone) parts.sum(threadIdx.x, block) = sum;
     }
     if (alone) {
         if (warp == 0) round_sums_of_warp<Shape>(sum, place.top == any_top ? 0 : place.top, input.n, finish);
         return;
     }
-    if (threadIdx.x == Warps * warp_size - 1) parts.top(blockIdx.x) = place.top;
+    if (threadIdx.x == Warps * warp_size - 1) parts.top(block) = place.top;
     // it may have been adding the elements while this one added their squares: the next one needs
     // both
     wait_for_previous_kernel();
