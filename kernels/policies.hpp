@@ -164,8 +164,8 @@ inline constexpr std::uint64_t most_exact_row_blocks = 256;
 /// Elements that make a work item of a large group: enough to be worth the words of a state. Mean
 /// and variance have more words, and so at most that many work items in a group.
 inline constexpr std::uint32_t work_item_elements = 1u << 15, most_moment_work_items = 8192;
-/// So few rows of more than so many elements are cut into more work items, by `exact`.
-inline constexpr std::uint64_t few_rows = 64, long_few_row = 1u << 13;
+/// Rows of more than so many bytes are cut into shorter work items where there would be so few.
+inline constexpr std::uint64_t few_row_bytes = 32u << 10, few_row_items = 64;
 inline constexpr std::uint32_t few_row_item = 1u << 12;
 /// So many rows, each of up to two work items, keep warps busy without being cut.
 inline constexpr std::uint64_t many_rows = 1u << 13;

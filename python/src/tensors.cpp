@@ -56,10 +56,12 @@ constexpr std::int32_t on_cpu = 1, on_cuda = 2;
 struct Torch {
     const ExchangeApi* api = nullptr;
     nb::handle tensor, parameter, empty_like, float32;
+    nb::handle allocate; ///< of a device's index, what gives its memory as Place::memory() takes it
     nb::handle is_neg, new_empty, requires_grad, dtype; // words
 } torch;
 
-void open_tensors(nb::capsule api, nb::object tensor, nb::object parameter, nb::object empty_like, nb::object float32) {
+void open_tensors(nb::capsule api, nb::object tensor, nb::object parameter, nb::object empty_like, nb::object float32,
+                  nb::object allocate) {
     constexpr std::uint32_t major = 1;
     const auto* const given = static_cast<const ExchangeApi*>(api.data());
     if (given->header.version[0] != major || given->describe == nullptr) return; // there is no short way
@@ -68,6 +70,7 @@ void open_tensors(nb::capsule api, nb::object tensor, nb::object parameter, nb::
              parameter.release(),
              empty_like.release(),
              float32.release(),
+             allocate.release(),
              nb::str("is_neg").release(),
              nb::str("new_empty").release(),
              nb::str("requires_grad").release(),
@@ -78,7 +81,6 @@ void open_tensors(nb::capsule api, nb::object tensor, nb::object parameter, nb::
 std::optional<dr::DType> dtype_of(nb::dlpack::dtype type) {
     using Code = nb::dlpack::dtype_code;
     const auto code = static_cast<Code>(type.code);
-    if (type.lanes != 1) return std::nullopt;
     if (code == Code::Float && type.bits == 32) return dr::DType::f32;
     if (code == Code::Float && type.bits == 64) return dr::DType::f64;
     if (code == Code::Float && type.bits == 16) return dr::DType::f16;
@@ -116,6 +118,7 @@ std::optional<Dense> dense(nb::handle x) {
         if (t.shape[i] != 1 && t.strides[i] != static_cast<std::int64_t>(t.n)) return std::nullopt;
         t.n *= static_cast<std::uint64_t>(t.shape[i]);
     }
+    if (t.dtype.lanes != 1 || t.dtype.bits < 8 || t.dtype.bits % 8 != 0) return std::nullopt;
     t.data = static_cast<std::byte*>(t.data) + t.byte_offset;
     const bool aligned = reinterpret_cast<std::uintptr_t>(t.data) % (t.dtype.bits / 8u) == 0;
     if (t.n == 0 || t.data == nullptr || !aligned || nb::cast<bool>(x.attr(torch.is_neg)())) return std::nullopt;
@@ -138,13 +141,19 @@ class Owner {
         like.ndim = 1;
         like.dtype = {static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt), 8, 1};
         like.shape = &size;
-        const auto say = [](void*, const char*, const char* message) { PyErr_SetString(PyExc_RuntimeError, message); };
-        if (torch.api->allocate(&like, &tensor_, nullptr, say) != 0) throw nb::python_error();
+        const auto say_nothing = [](void*, const char*, const char*) {};
+        if (torch.api->allocate(&like, &tensor_, nullptr, say_nothing) != 0) { // Python says what is wrong
+            tensor_ = nullptr;
+            PyErr_Clear();
+            by_python_ = torch.allocate(device.device_id)(bytes);
+            return address(nb::cast<nb::tuple>(by_python_)[1]);
+        }
         return static_cast<std::byte*>(tensor_->tensor.data) + tensor_->tensor.byte_offset;
     }
 
   private:
     ManagedTensor* tensor_ = nullptr;
+    nb::object by_python_;
 };
 
 /// The device of a tensor, and the stream that torch now uses there.
@@ -207,13 +216,16 @@ Made made_like(nb::handle x) {
 /// On the device of x, of its dtype or of `dtype`.
 Made made(nb::handle x, std::span<const std::int64_t> sizes, nb::handle dtype = {}) {
     const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(sizes.size())));
+    if (!shape.is_valid()) throw nb::python_error();
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         PyTuple_SetItem(shape.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
     }
-    PyObject* const arguments[] = {x.ptr(), shape.ptr(), dtype.ptr()};
-    return Made(
-        nb::steal(PyObject_VectorcallMethod(torch.new_empty.ptr(), arguments, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                            dtype.is_valid() ? torch.dtype.ptr() : nullptr)));
+    PyObject* arguments[] = {nullptr, x.ptr(), shape.ptr(), dtype.ptr()}; // the first is for Python to use
+    const nb::object tensor =
+        nb::steal(PyObject_VectorcallMethod(torch.new_empty.ptr(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                            dtype.is_valid() ? torch.dtype.ptr() : nullptr));
+    if (!tensor.is_valid()) throw nb::python_error();
+    return Made(tensor);
 }
 
 /// The dtype of what is kept of the rows of x; none: that of x.

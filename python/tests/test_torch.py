@@ -1468,3 +1468,53 @@ def test_errors_name_the_argument(error, argument, call, tracked):
     with pytest.raises(error) as raised:
         call(numbers(3, 5).requires_grad_(tracked))
     assert str(raised.value).startswith(argument + ": ")
+
+
+def test_what_a_caller_changes_between_forward_and_backward_is_not_looked_at(device):
+    x = numbers(3, 64, 4, device=device, seed=3).requires_grad_()
+    for f in (drt.rms_norm, drt.layer_norm):
+        shape = [64, 4]
+        want = torch.autograd.grad(f(x, (64, 4), None, eps=1e-5).square().sum(), x)[0]
+        y = f(x, shape, None, eps=1e-5).square().sum()
+        shape.pop(0)
+        assert torch.equal(torch.autograd.grad(y, x)[0], want)
+
+
+def test_gradients_refuse_what_forward_did_not_keep(device):
+    x, g = numbers(4, 6, device=device, seed=3), numbers(4, 6, device=device, seed=4)
+    classes = torch.tensor([0, 5, 2, 2], device=device)
+    ops = torch.ops.detreduce
+    kept = ops.norm(x, [6], None, None, 1e-5, "layernorm")[1]
+    for statistics in (kept[:1], kept.float(), kept[:, :3]):
+        with pytest.raises(ValueError, match="statistics: must be what forward gave"):
+            ops.norm_backward(g, x, [6], None, statistics, False, False, "layernorm")
+    with pytest.raises(ValueError, match="op: allowed are"):
+        ops.norm_backward(g, x, [6], None, kept, False, False, "softmax")
+    with pytest.raises(ValueError, match="op: allowed are"):
+        ops.row_wise_backward(g, x, 1, "layernorm")
+    with pytest.raises(ValueError, match="op: allowed are"):
+        ops.cross_entropy_backward(g[:, 0].contiguous(), x, classes, None, -100, 0.0, "softmax", "none", "automatic")
+
+
+def test_elements_of_less_than_a_byte_are_refused(device):
+    kind = getattr(torch, "float4_e2m1fn_x2", None)
+    if kind is None:
+        pytest.skip("torch here has no such dtype")
+    x, y = torch.zeros(8, dtype=torch.uint8, device=device).view(kind), torch.zeros(8, device=device)
+    for f in (lambda: drt.sum(x), lambda: drt.softmax(x), lambda: drt.mse_loss(x, x), lambda: drt.layer_norm(x, (8,))):
+        with pytest.raises((TypeError, NotImplementedError)):
+            f()
+    with pytest.raises((TypeError, ValueError)):
+        drt.mse_loss(y, x)
+
+
+def test_an_error_of_a_hook_is_told(device):
+    x, calls = numbers(4, 6, device=device, seed=3).requires_grad_(), []
+
+    def pack(t):
+        calls.append(1)
+        raise ValueError("of the hook")
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t), pytest.raises(ValueError, match="of the hook"):
+        drt.softmax(x, 1)
+    assert len(calls) == 1

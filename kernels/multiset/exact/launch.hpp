@@ -42,7 +42,8 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
     if (info(r.op).kind == Kind::moments)
         return std::max(enough, static_cast<std::uint32_t>(spec::tiles(r.n, policy::most_moment_work_items)));
     const bool short_sums = info(r.op).transform == Transform::element || info(r.op).transform == Transform::magnitude;
-    if (r.shape == Shape::rows && r.groups <= policy::few_rows && r.n > policy::long_few_row)
+    if (r.shape == Shape::rows && r.n * size_of(r.dtype) > policy::few_row_bytes && r.groups <= policy::few_row_items &&
+        r.groups * spec::tiles(r.n, enough) <= policy::few_row_items)
         return policy::few_row_item;
     return short_sums ? item_elements(r) : enough;
 }
@@ -55,8 +56,8 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
     return exact::with_map(r.op, states) * acc::exact::words;
 }
 
-/// Short flat inputs (multiset/exact/small.cuh): blocks of so many threads, each of which loads a
-/// few times 16 bytes of each input. For each op's sum, and for each of the two of mean and
+/// Short flat inputs and rows (multiset/exact/small.cuh): blocks of so many threads, each of which
+/// loads a few times 16 bytes of each input. For each op's sum, and for each of the two of mean and
 /// variance, a block leaves at most so many words, and the words of a state.
 inline constexpr std::uint32_t exact_small_threads = policy::exact_small.threads;
 /// Threads of a block that has twice as much alone: a sum or mean of elements.

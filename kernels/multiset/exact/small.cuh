@@ -1,10 +1,10 @@
-// `exact` of flat inputs that are so short that starting and finishing is most of the time. A warp
-// adds one tile, in a window that depends on nothing but what its block has; the block leaves the
-// sums of its warps' bins, and a second kernel of one block joins and rounds them; a block alone
-// rounds its own. Where additions of doubles round nothing, there are no bins. No state has to be
-// zero before, and nobody adds to one at the same time as others: that took longer than the
-// additions. Windows stand on a grid, so that nearly always those of all blocks are the same.
-// Blocks that no window holds leave the words of a state instead.
+// `exact` of flat inputs, and of few rows, that are so short that starting and finishing is most of
+// the time. A warp adds one tile, in a window that depends on nothing but what its block has; the
+// block leaves the sums of its warps' bins, and a second kernel of one block joins and rounds them;
+// a block alone rounds its own. Where additions of doubles round nothing, there are no bins. No
+// state has to be zero before, and nobody adds to one at the same time as others: that took longer
+// than the additions. Windows stand on a grid, so that nearly always those of all blocks are the
+// same. Blocks that no window holds leave the words of a state instead.
 #pragma once
 
 #include <climits>

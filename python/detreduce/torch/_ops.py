@@ -33,10 +33,11 @@ _LIBRARY = library_of(torch.empty(0))
 _strided = torch.strided
 OPS = dict.fromkeys(("sum", "mean", "asum", "sumsq", "nrm2", "variance", "stddev"))
 ROW_WISE, NORMS, OF_CLASSES = ("softmax", "log_softmax"), ("layernorm", "rmsnorm"), ("cross_entropy", "nll")
+GRADIENTS_OF_CLASSES = OF_CLASSES + ("cross_entropy_target",)
 NAN_IF_EMPTY = ("mean", "variance", "stddev")
 _EXCHANGE = getattr(Tensor, "__dlpack_c_exchange_api__", None)
 if _EXCHANGE is not None:  # from torch 2.10 on; without it there is no short way, and _core.tensor_… give None
-    _core.open_tensors(_EXCHANGE, *PLAIN, torch.empty_like, torch.float32)
+    _core.open_tensors(_EXCHANGE, *PLAIN, torch.empty_like, torch.float32, _LIBRARY.allocate)
 _PLAIN = "_plain"  # ends the name of the same op without derivatives
 
 
@@ -133,11 +134,14 @@ class _Op:
         tracked = _core.tracked_tensors(self.which, *args)
         if tracked is None:
             return None
-        try:
-            if tracked and _grad_enabled():
+        if tracked and _grad_enabled():
+            try:
                 return self.quick_differentiated(*args)
+            except _NotQuick:
+                return None
+        try:
             out = self.quick_plain(*args)
-        except (_NotQuick, TypeError, ValueError):
+        except (TypeError, ValueError):
             return None
         return out[0] if type(out) is tuple else out
 
@@ -155,13 +159,20 @@ class _Op:
         """`statistics`: how many outputs are behind the first, which alone has a gradient. `alone`: there is a gradient only
         where that of the first output is asked for."""
         _library.impl(self.name, self._traced(setup, backward), "Autograd", with_keyset=True)
-        nothing, refused = statistics * (None,), _NotQuick
+        nothing = statistics * (None,)
+
+        def quick(*args):
+            try:
+                output = self.quick(*args)
+            except (TypeError, ValueError):
+                raise _NotQuick from None
+            if output is None:
+                raise _NotQuick
+            return output
 
         def forward_of(compute):
             def forward(ctx, *args):
                 output = compute(*args)
-                if output is None:
-                    raise refused
                 ctx.set_materialize_grads(False)
                 setup(ctx, args, output)
                 return output[0] if nothing else output
@@ -176,7 +187,7 @@ class _Op:
         apply = _function(self.name, forward_of(self.real), derived)
         self.differentiated = (lambda *args: (apply(*args), *nothing)) if nothing else apply
         if self.quick is not None:
-            self.quick_differentiated = _function(self.name, forward_of(self.quick), derived)
+            self.quick_differentiated = _function(self.name, forward_of(quick), derived)
 
     def _traced(self, setup: Callable, backward: Callable) -> Callable:
         """What torch's dispatcher calls for tensors that may have gradients. What a trace has is the op without derivatives,
@@ -347,6 +358,14 @@ def _widened(ctx, g):
 
 def _reduce_backward(ctx, g):
     return _rounded(_of_reduction(ctx, ctx.op, g), ctx.dtype), None, None, None, None, None, None
+
+
+def _check_kept(argument, kept, shape, x, dtype) -> None:
+    if tuple(kept.shape) != tuple(shape) or kept.dtype is not dtype or kept.get_device() != x.get_device():
+        raise ValueError(
+            f"{argument}: must be what forward gave, of shape {tuple(shape)} and {dtype} on {x.device}, "
+            f"not {tuple(kept.shape)} and {kept.dtype} on {kept.device}"
+        )
 
 
 def _rounded(d, dtype):
@@ -574,6 +593,12 @@ def _quick_row_wise(x, dim, op, dtype=None):
     return _core.tensor_rows(op, x, dim, None) if dtype is None and op in ROW_WISE else None
 
 
+def _row_wise_backward(grad, y, dim, op):
+    if op not in ROW_WISE:
+        refuse_op(op, ROW_WISE)
+    return _losses.row_wise_gradient(op, y, grad, dim)
+
+
 row_wise = _define(
     "row_wise(Tensor x, int dim, str op, ScalarType? dtype=None) -> Tensor",
     _row_wise,
@@ -582,9 +607,9 @@ row_wise = _define(
 )
 row_wise_backward = _define(
     "row_wise_backward(Tensor grad, Tensor y, int dim, str op) -> Tensor",
-    lambda grad, y, dim, op: _losses.row_wise_gradient(op, y, grad, dim),
+    _row_wise_backward,
     lambda grad, y, dim, op: y.new_empty(y.shape),
-    lambda grad, y, dim, op: _core.tensor_rows(op, y, dim, grad),
+    lambda grad, y, dim, op: _core.tensor_rows(op, y, dim, grad) if op in ROW_WISE else None,
 )
 row_wise_backward.not_twice_differentiable()
 
@@ -692,12 +717,20 @@ def _quick_norm(x, normalized_shape, weight, bias, eps, op, dtype=None, kept=Tru
     return _core.tensor_norm(op, x, normalized_shape, weight, bias, eps, kept)
 
 
+def _shape_of_statistics(x, normalized_shape, op):
+    return 2 if op == "layernorm" else 1, *x.shape[: x.dim() - len(normalized_shape)]
+
+
 def _fake_norm(x, normalized_shape, weight, bias, eps, op, dtype=None):
-    kept = (2 if op == "layernorm" else 1, *x.shape[: x.dim() - len(normalized_shape)])
+    kept = _shape_of_statistics(x, normalized_shape, op)
     return x.new_empty(x.shape, dtype=dtype or x.dtype), x.new_empty(kept, dtype=arithmetic(x.dtype))
 
 
 def _norm_backward(grad, x, normalized_shape, weight, statistics, bias, parameters, op):
+    if op not in NORMS:
+        refuse_op(op, NORMS)
+    shape = _shape_of_statistics(x, normalized_shape, op)
+    _check_kept("statistics", statistics, shape, x, arithmetic(x.dtype))
     mean, rstd = statistics if op == "layernorm" else (None, statistics[0])
     more = weight, mean, rstd, bias, parameters
     return _filled(_losses.norm_gradient(op, x, grad, len(normalized_shape), *more))
@@ -709,6 +742,8 @@ def _filled(grads):
 
 
 def _quick_norm_backward(grad, x, normalized_shape, weight, statistics, bias, parameters, op):
+    if op not in NORMS:
+        return None
     return _core.tensor_norm_gradient(op, grad, x, normalized_shape, weight, statistics, bias, parameters)
 
 
@@ -741,7 +776,8 @@ norm_backward.not_twice_differentiable()
 
 
 def _setup_norm(ctx, inputs, output):
-    x, ctx.normalized_shape, weight, bias, _, ctx.op, _ = inputs
+    x, normalized_shape, weight, bias, _, ctx.op, _ = inputs
+    ctx.normalized_shape = tuple(normalized_shape)  # a list is the caller's, who may change it
     statistics = output[1]
     ctx.dtype = x.dtype
     ctx.bias = bias is not None
@@ -884,18 +920,11 @@ def _fake_cross_entropy(
     return x.new_empty(rows if reduction == "none" else (), dtype=dtype or x.dtype), sums
 
 
-def _check_sums(sums, x, dtype) -> None:
-    shape = (math.prod(_rows_of_classes(x)), 2)
-    if tuple(sums.shape) != shape or sums.dtype is not dtype or sums.get_device() != x.get_device():
-        raise ValueError(
-            f"exp_sums: must be what forward gave, of shape {shape} and {dtype} on {x.device}, "
-            f"not {tuple(sums.shape)} and {sums.dtype} on {sums.device}"
-        )
-
-
 def _quick_cross_entropy_backward(
     grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, exp_sums=None
 ):
+    if op not in GRADIENTS_OF_CLASSES:
+        return None
     factor = _rounded(grad, arithmetic(x.dtype))
     options = ignore_index, label_smoothing, reduction, method, z_loss
     return _core.tensor_classes_gradient(op, factor, x, target, weight, *options, exp_sums)
@@ -904,9 +933,11 @@ def _quick_cross_entropy_backward(
 def _cross_entropy_backward(
     grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, exp_sums=None
 ):
+    if op not in GRADIENTS_OF_CLASSES:
+        refuse_op(op, GRADIENTS_OF_CLASSES)
     factor = grad.to(arithmetic(x.dtype)).resolve_neg().contiguous()
     if exp_sums is not None:
-        _check_sums(exp_sums, x, factor.dtype)
+        _check_kept("exp_sums", exp_sums, (math.prod(_rows_of_classes(x)), 2), x, factor.dtype)
         exp_sums = exp_sums.contiguous()
     classes = _losses.Classes(op, x, target, weight, ignore_index, label_smoothing, z_loss)
     return classes.gradient(op + "_gradient", reduction, method, factor, exp_sums)
