@@ -59,6 +59,10 @@ void meet_grid();
 /// Says that this thread of a cluster runs; do all?
 void arrive_in_cluster();
 [[nodiscard]] bool all_in_cluster();
+/// Has block `rank` of the cluster ended? The memory of one that has is another's on a GPU.
+[[nodiscard]] bool has_ended(unsigned rank);
+/// Fails where the block has expected results of its cluster before: kernels wait for them once.
+void expect_once();
 /// Waits until `done`, which others see to.
 void wait_until(const std::function<bool()>& done);
 /// This thread's number in its warp.

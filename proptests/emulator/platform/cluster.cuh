@@ -24,13 +24,17 @@ inline void wait_for_cluster() {
 
 class Arrival {
   public:
-    void expect(std::uint32_t bytes) { missing = bytes; }
+    void expect(std::uint32_t bytes) {
+        emulator::expect_once();
+        missing = bytes;
+    }
     void wait() const {
         emulator::wait_until([this] { return missing == 0; });
     }
     template <class Item>
     void put(Item* p, std::uint32_t rank, const Item& item) const {
         if (!emulator::all_in_cluster()) emulator::fail("a store in a block that may not run yet");
+        if (emulator::has_ended(rank)) emulator::fail("a store in a block that has ended");
         std::memcpy(in_block(p, rank), &item, sizeof item);
         const_cast<Arrival*>(in_block(this, rank))->missing -= sizeof item;
     }
