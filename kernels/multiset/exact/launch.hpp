@@ -42,8 +42,8 @@ static_assert(sizeof(ExactState) + 2 * sizeof(std::uint32_t) <= exact_workspace_
     if (info(r.op).kind == Kind::moments)
         return std::max(enough, static_cast<std::uint32_t>(spec::tiles(r.n, policy::most_moment_work_items)));
     const bool short_sums = info(r.op).transform == Transform::element || info(r.op).transform == Transform::magnitude;
-    if (r.shape == Shape::rows && r.n * size_of(r.dtype) > policy::few_row_bytes && r.groups <= policy::few_row_items &&
-        r.groups * spec::tiles(r.n, enough) <= policy::few_row_items)
+    if (r.shape == Shape::rows && r.n * size_of(r.dtype) > policy::most_exact_row_bytes &&
+        r.groups <= policy::few_row_items && r.groups * spec::tiles(r.n, enough) <= policy::few_row_items)
         return policy::few_row_item;
     return short_sums ? item_elements(r) : enough;
 }
@@ -91,8 +91,8 @@ inline constexpr bool exact_small_may_load_more = fp::has_16_bits<T>&& exact::ma
     const bool of_elements = op.kind == Kind::sum && op.transform == Transform::element,
                may = asked.block == 0 || asked.block == exact_double_block;
     if (r.shape == Shape::rows) {
-        const bool few =
-            r.groups > 0 && r.groups <= policy::most_exact_row_blocks && r.n > 0 && r.n <= 2 * exact_small_elements(r);
+        const bool few = r.groups > 0 && r.groups <= policy::most_exact_row_blocks && r.n > 0 &&
+                         r.n * size_of(r.dtype) <= policy::most_exact_row_bytes;
         return few && of_elements && may && !r.state ? exact_double_block : 0;
     }
     const std::uint32_t blocks = exact_small_blocks(r);

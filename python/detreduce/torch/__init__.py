@@ -155,7 +155,7 @@ def loss(
 ) -> Tensor:
     """One of the losses of elements, by its name here. pos_weight, a tensor of one element, stands in the place of `parameter`."""
     if dtype is None and pos_weight is None and type(parameter) is float:
-        out = _ops.loss.short(x, target, weight, name, parameter, reduction, method, None, None)
+        out = _ops.loss.try_short(x, target, weight, name, parameter, reduction, method, None, None)
         if out is not None:
             return out
     _tensors(input=x, target=target, weight=weight)
@@ -296,7 +296,7 @@ def _cast(x: Tensor, dtype: Any) -> tuple:
 
 
 def _row_wise(op: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
-    out = _ops.row_wise.short(x, dim, op, None) if dtype is None and type(dim) is int else None
+    out = _ops.row_wise.try_short(x, dim, op, None) if dtype is None and type(dim) is int else None
     if out is not None:
         return out
     _tensor(x, "input")
@@ -337,7 +337,7 @@ def rms_norm(input: Tensor, normalized_shape, weight=None, eps: Optional[float] 
 
 def _norm(op: str, x: Tensor, normalized_shape, weight, bias, eps, dtype=None) -> Tensor:
     if dtype is None and type(eps) is float:
-        out = _ops.norm.short(x, normalized_shape, weight, bias, eps, op, None)
+        out = _ops.norm.try_short(x, normalized_shape, weight, bias, eps, op, None)
         if out is not None:
             return out
     _tensors(input=x, weight=weight, bias=bias)
@@ -436,7 +436,7 @@ def _classes(
 ) -> Tensor:
     more = ignore_index, label_smoothing, op, reduction, method, z_loss, dtype
     if dtype is None and type(ignore_index) is int and type(label_smoothing) is type(z_loss) is float:
-        out = _ops.cross_entropy.short(x, target, weight, *more)
+        out = _ops.cross_entropy.try_short(x, target, weight, *more)
         if out is not None:
             return out
     _tensors(input=x, target=target, weight=weight)

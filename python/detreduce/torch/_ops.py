@@ -64,14 +64,14 @@ def _function(name: str, forward: Callable, backward: Callable) -> Callable:
     return base.apply
 
 
-class _NotQuick(Exception):
+class _NotShort(Exception):
     pass
 
 
-def _first_of(quick: Optional[Callable], long: Callable) -> Callable:
-    if quick is None:
+def _first_of(short: Optional[Callable], long: Callable) -> Callable:
+    if short is None:
         return long
-    fast = quick
+    fast = short
 
     def compute(*args):
         out = fast(*args)
@@ -84,18 +84,18 @@ class _Op:
     """An op that torch knows, and what computes it. Where nobody traces or transforms what is done, and no tensor is of a type of
     its own, torch's dispatcher, which takes some 30 microseconds for an op written in Python, is left out.
 
-    `quick` computes it of dense tensors where they lie, and gives None of others. It looks at all that it is given."""
+    `short` computes it of dense tensors where they lie, and gives None of others. It looks at all that it is given."""
 
-    def __init__(self, name: str, long: Callable, quick: Any) -> None:
-        self.name, self.long, self.quick = name, long, quick
-        self.real = _first_of(quick, long)
+    def __init__(self, name: str, long: Callable, short: Any) -> None:
+        self.name, self.long, self.short = name, long, short
+        self.real = _first_of(short, long)
         self.default = getattr(torch.ops.detreduce, name).default
         self.undifferentiated = getattr(torch.ops.detreduce, name + _PLAIN).default
         self.tensors = [i for i, a in enumerate(self.default._schema.arguments) if "Tensor" in str(a.type)]
         self.differentiated: Callable = self.default
         self.which = sum(1 << i for i in self.tensors)
         self.plain: Callable = self.real  # where no derivative will be asked for
-        self.quick_plain: Any = quick
+        self.short_plain: Any = short
 
     def __call__(self, *args):
         if not untraced():
@@ -122,12 +122,12 @@ class _Op:
         return self(*(a.clone() if isinstance(a, Tensor) and _LIBRARY.misaligned(a) else a for a in args))
 
     def keep_nothing(self) -> None:
-        """Where no derivative will be asked for, `quick` and `long` are told so by `kept`."""
-        self.quick_plain = functools.partial(self.quick, kept=False)
-        self.plain = _first_of(self.quick_plain, functools.partial(self.long, kept=False))
+        """Where no derivative will be asked for, `short` and `long` are told so by `kept`."""
+        self.short_plain = functools.partial(self.short, kept=False)
+        self.plain = _first_of(self.short_plain, functools.partial(self.long, kept=False))
 
-    def short(self, *args) -> Any:
-        """The first output, where `quick` computes it and nobody traces it. None where the other way has to be gone, on which what
+    def try_short(self, *args) -> Any:
+        """The first output, where `short` computes it and nobody traces it. None where the other way has to be gone, on which what
         was given is looked at first, and which says what is wrong with it."""
         if not untraced():
             return None
@@ -136,11 +136,11 @@ class _Op:
             return None
         if tracked and _grad_enabled():
             try:
-                return self.quick_differentiated(*args)
-            except _NotQuick:
+                return self.short_differentiated(*args)
+            except _NotShort:
                 return None
         try:
-            out = self.quick_plain(*args)
+            out = self.short_plain(*args)
         except (TypeError, ValueError):
             return None
         return out[0] if type(out) is tuple else out
@@ -148,7 +148,7 @@ class _Op:
     def in_backward(self, g, *args) -> Any:
         """The op, of a gradient and what forward kept."""
         if not _grad_enabled() and type(g) is Tensor and untraced():
-            out = self.quick(g, *args)
+            out = self.short(g, *args)
             if out is not None:
                 return out
         return self(g, *args)
@@ -161,13 +161,13 @@ class _Op:
         _library.impl(self.name, self._traced(setup, backward), "Autograd", with_keyset=True)
         nothing = statistics * (None,)
 
-        def quick(*args):
+        def short(*args):
             try:
-                output = self.quick(*args)
+                output = self.short(*args)
             except (TypeError, ValueError):
-                raise _NotQuick from None
+                raise _NotShort from None
             if output is None:
-                raise _NotQuick
+                raise _NotShort
             return output
 
         def forward_of(compute):
@@ -186,8 +186,8 @@ class _Op:
 
         apply = _function(self.name, forward_of(self.real), derived)
         self.differentiated = (lambda *args: (apply(*args), *nothing)) if nothing else apply
-        if self.quick is not None:
-            self.quick_differentiated = _function(self.name, forward_of(quick), derived)
+        if self.short is not None:
+            self.short_differentiated = _function(self.name, forward_of(short), derived)
 
     def _traced(self, setup: Callable, backward: Callable) -> Callable:
         """What torch's dispatcher calls for tensors that may have gradients. What a trace has is the op without derivatives,
@@ -263,13 +263,13 @@ def refuse_op(op: str, allowed: Iterable[str]) -> None:
     raise ValueError(f"op: allowed are {', '.join(allowed)}, not {op!r}")
 
 
-def _define(schema: str, long: Callable, fake: Callable, quick: Optional[Callable] = None) -> _Op:
-    """Defines an op, which `long` and _Op's `quick` compute, and of which `fake` says what comes out; and the same without
+def _define(schema: str, long: Callable, fake: Callable, short: Optional[Callable] = None) -> _Op:
+    """Defines an op, which `long` and _Op's `short` compute, and of which `fake` says what comes out; and the same without
     derivatives."""
     name, parenthesis, rest = schema.partition("(")
     for full in (name, name + _PLAIN):
         _library.define(full + parenthesis + rest)
-    op = _Op(name, long, quick)
+    op = _Op(name, long, short)
     for full in (name, name + _PLAIN):
         _library.impl(full, op.real, "CPU")
         _library.impl(full, op.real, "CUDA")
@@ -501,7 +501,7 @@ def _loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weig
     return _losses.loss(loss, x, target, weight, _parameter(parameter, pos_weight), reduction, method, dtype)
 
 
-def _quick_loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
+def _short_loss(x, target, weight, loss, parameter, reduction, method, dtype, pos_weight=None):
     if dtype is not None:
         return None
     parameter = _parameter(parameter, pos_weight)
@@ -517,7 +517,7 @@ def _loss_backward(grad, x, target, weight, loss, parameter, reduction, argument
     return _losses.loss_gradient(loss, x, target, weight, parameter, reduction, grad, argument)
 
 
-def _quick_loss_backward(grad, x, target, weight, loss, parameter, reduction, argument, pos_weight=None):
+def _short_loss_backward(grad, x, target, weight, loss, parameter, reduction, argument, pos_weight=None):
     parameter = _parameter(parameter, pos_weight)
     return _core.tensor_loss_gradient(loss, argument, reduction, parameter, grad, x, target, weight)
 
@@ -527,14 +527,14 @@ loss = _define(
     "ScalarType? dtype, Tensor? pos_weight=None) -> Tensor",
     _loss,
     _fake_loss,
-    _quick_loss,
+    _short_loss,
 )
 loss_backward = _define(
     "loss_backward(Tensor grad, Tensor x, Tensor target, Tensor? weight, str loss, float parameter, str reduction, "
     "str argument, Tensor? pos_weight=None) -> Tensor",
     _loss_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
-    _quick_loss_backward,
+    _short_loss_backward,
 )
 loss_backward.not_twice_differentiable()
 
@@ -589,7 +589,7 @@ def _row_wise(x, dim, op, dtype=None):
     return _losses.row_wise(op, x, dim, dtype)
 
 
-def _quick_row_wise(x, dim, op, dtype=None):
+def _short_row_wise(x, dim, op, dtype=None):
     return _core.tensor_rows(op, x, dim, None) if dtype is None and op in ROW_WISE else None
 
 
@@ -603,7 +603,7 @@ row_wise = _define(
     "row_wise(Tensor x, int dim, str op, ScalarType? dtype=None) -> Tensor",
     _row_wise,
     lambda x, dim, op, dtype=None: x.new_empty(x.shape, dtype=dtype or x.dtype),
-    _quick_row_wise,
+    _short_row_wise,
 )
 row_wise_backward = _define(
     "row_wise_backward(Tensor grad, Tensor y, int dim, str op) -> Tensor",
@@ -711,7 +711,7 @@ def _norm(x, normalized_shape, weight, bias, eps, op, dtype=None, kept=True):
     return (out[0], torch.stack([t for t in out[1:] if t is not None])) if kept else (out, None)
 
 
-def _quick_norm(x, normalized_shape, weight, bias, eps, op, dtype=None, kept=True):
+def _short_norm(x, normalized_shape, weight, bias, eps, op, dtype=None, kept=True):
     if dtype is not None or op not in NORMS:
         return None
     return _core.tensor_norm(op, x, normalized_shape, weight, bias, eps, kept)
@@ -741,7 +741,7 @@ def _filled(grads):
     return None if grads is None else tuple(grads[0].new_empty(0) if d is None else d for d in grads)
 
 
-def _quick_norm_backward(grad, x, normalized_shape, weight, statistics, bias, parameters, op):
+def _short_norm_backward(grad, x, normalized_shape, weight, statistics, bias, parameters, op):
     if op not in NORMS:
         return None
     return _core.tensor_norm_gradient(op, grad, x, normalized_shape, weight, statistics, bias, parameters)
@@ -761,7 +761,7 @@ norm = _define(
     "-> (Tensor, Tensor)",
     _norm,
     _fake_norm,
-    _quick_norm,
+    _short_norm,
 )
 norm.keep_nothing()
 norm_backward = _define(
@@ -769,9 +769,9 @@ norm_backward = _define(
     "bool parameters, str op) -> (Tensor, Tensor, Tensor)",
     _norm_backward,
     _fake_norm_backward,
-    lambda *args: _filled(_quick_norm_backward(*args)),
+    lambda *args: _filled(_short_norm_backward(*args)),
 )
-norm_backward.quick = _quick_norm_backward
+norm_backward.short = _short_norm_backward
 norm_backward.not_twice_differentiable()
 
 
@@ -885,7 +885,7 @@ channel_norm.differentiable(_setup_channel_norm, _derived_channel_norm)
 # ---- Classes ---------------------------------------------------------------------------------------------------
 
 
-def _quick_cross_entropy(
+def _short_cross_entropy(
     x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, dtype=None, kept=True
 ):
     if dtype is not None or op not in OF_CLASSES:
@@ -920,7 +920,7 @@ def _fake_cross_entropy(
     return x.new_empty(rows if reduction == "none" else (), dtype=dtype or x.dtype), sums
 
 
-def _quick_cross_entropy_backward(
+def _short_cross_entropy_backward(
     grad, x, target, weight, ignore_index, label_smoothing, op, reduction, method, z_loss=0.0, exp_sums=None
 ):
     if op not in GRADIENTS_OF_CLASSES:
@@ -948,7 +948,7 @@ cross_entropy = _define(
     "str reduction, str method, float z_loss=0., ScalarType? dtype=None) -> (Tensor, Tensor)",
     _cross_entropy,
     _fake_cross_entropy,
-    _quick_cross_entropy,
+    _short_cross_entropy,
 )
 cross_entropy.keep_nothing()
 cross_entropy_backward = _define(
@@ -956,7 +956,7 @@ cross_entropy_backward = _define(
     "float label_smoothing, str op, str reduction, str method, float z_loss=0., Tensor? exp_sums=None) -> Tensor",
     _cross_entropy_backward,
     lambda grad, x, *rest: x.new_empty(x.shape),
-    _quick_cross_entropy_backward,
+    _short_cross_entropy_backward,
 )
 cross_entropy_backward.not_twice_differentiable()
 
