@@ -16,6 +16,11 @@ struct Teams {
     [[nodiscard]] __device__ __forceinline__ Memory& memory(std::uint32_t team) const {
         return *reinterpret_cast<Memory*>(reinterpret_cast<char*>(shared_of_launch()) + team * bytes);
     }
+    /// That of this thread's team. Alone: the block has no other, as in a cluster.
+    template <bool Alone = false>
+    [[nodiscard]] __device__ __forceinline__ Memory& own() const {
+        return memory(Alone ? 0 : threadIdx.y);
+    }
     /// f(the memory of a team, its number), by one thread for each team, of one warp where they are
     /// many: what a thread does for a row takes long, and so it is done for all rows at once. What
     /// the teams wrote before is seen by f, and what f writes by the teams.
@@ -38,7 +43,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
     std::uint64_t row = a.first_row + std::uint64_t{cluster_index()} * blockDim.y + threadIdx.y;
     if constexpr (Op::repeats) {
         for (; row < a.rows; row += std::uint64_t{gridDim.x} * blockDim.y) {
-            Op::run(a, row, teams.memory(threadIdx.y));
+            Op::run(a, row, teams.own());
             sync_team(); // the shared memory is used again
         }
     } else { // in a loop of one round the compiler would keep in memory what is the same in all rounds
@@ -77,7 +82,7 @@ template <class T, bool Aligned>
 struct ExpTileOfRow : RowKernel<T, false, blocks_of_rows<T>> {
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, const Teams<Shared<T>>& teams) {
         if (i >= a.rows) return;
-        Shared<T>& shared = teams.memory(threadIdx.y);
+        Shared<T>& shared = teams.own();
         using Row = ExpRow<T, RowOp::logsumexp, Aligned>;
         using V = fp::Arithmetic<T>;
         const std::uint64_t row = i / a.tiles, tile = i % a.tiles;
@@ -95,7 +100,7 @@ struct ExpRowOfFewTiles : RowKernel<T, false, policy::exp_row_blocks> {
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Shared<T>>& teams) {
         using Row = ExpRow<T, RowOp::logsumexp, false>;
         using State = typename Row::State;
-        Shared<T>& shared = teams.memory(threadIdx.y);
+        Shared<T>& shared = teams.own();
         const Row team{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
         const bool there = row < a.rows;
         auto* const tiles = team.template partials<State>();
@@ -243,7 +248,7 @@ struct ShortExpRow {
         using ChunkOf = Chunk<T, Aligned, Count>;
         using Sum = typename Row::Sum;
         constexpr int K = ChunkOf::K;
-        Memory& shared = teams.memory(threadIdx.y);
+        Memory& shared = teams.template own<InCluster>();
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         bool there = row < a.rows;
         const std::uint32_t tile = InCluster ? cluster_rank() : 0;
