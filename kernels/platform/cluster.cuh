@@ -46,12 +46,20 @@ __device__ __forceinline__ void wait_for_cluster() {
 /// many as are expected, once.
 class Arrival {
   public:
-    /// By one thread, before the blocks meet.
-    __device__ __forceinline__ void expect(std::uint32_t bytes) {
+    /// By one thread, before it expects them.
+    __device__ __forceinline__ void start() {
 #if __CUDA_ARCH__ >= 900
         asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
-                     "fence.mbarrier_init.release.cluster;\n"
-                     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                     "fence.mbarrier_init.release.cluster;"
+                     :
+                     : "r"(address_of(this))
+                     : "memory");
+#endif
+    }
+    /// By the same, before the blocks meet.
+    __device__ __forceinline__ void expect(std::uint32_t bytes) {
+#if __CUDA_ARCH__ >= 900
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                      :
                      : "r"(address_of(this)), "r"(bytes)
                      : "memory");

@@ -378,8 +378,8 @@ struct LayerNormBlock {
     /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
     /// first thread.
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
-        own = share_in_cluster(s.tiles, own, s.arrival);
         if (threadIdx.x >= warp_size) return own;
+        own = share_in_cluster(s.tiles, own, s.arrival);
         const auto tiles = static_cast<std::uint32_t>(a.tiles), lane = threadIdx.x;
         const typename Upper::Counts c{tiles, tile_items, a.tiles * tile_items - a.n};
 #pragma unroll

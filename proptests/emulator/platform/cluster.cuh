@@ -24,6 +24,7 @@ inline void wait_for_cluster() {
 
 class Arrival {
   public:
+    void start() {}
     void expect(std::uint32_t bytes) {
         emulator::expect_once();
         missing = bytes;
