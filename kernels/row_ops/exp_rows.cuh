@@ -17,8 +17,8 @@ struct Teams {
         return *reinterpret_cast<Memory*>(reinterpret_cast<char*>(shared_of_launch()) + team * bytes);
     }
     /// That of this thread's team. Alone: the block has no other, as in a cluster; then all threads
-    /// know one place, as racecheck needs it where a barrier begins. (All of softmax so: 16-bit rows
-    /// of 50000 and more .95 as fast.)
+    /// know one place, as racecheck needs it where a barrier begins. (All of softmax so: 16-bit
+    /// rows of 50000 and more .95 as fast.)
     template <bool Alone = false>
     [[nodiscard]] __device__ __forceinline__ Memory& own() const {
         return memory(Alone ? 0 : threadIdx.y);
