@@ -50,18 +50,14 @@ class Arrival {
     __device__ __forceinline__ void start() {
 #if __CUDA_ARCH__ >= 900
         asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
-                     "fence.mbarrier_init.release.cluster;"
-                     :
-                     : "r"(address_of(this))
+                     "fence.mbarrier_init.release.cluster;" ::"r"(address_of(this))
                      : "memory");
 #endif
     }
     /// By the same, before the blocks meet.
     __device__ __forceinline__ void expect(std::uint32_t bytes) {
 #if __CUDA_ARCH__ >= 900
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                     :
-                     : "r"(address_of(this)), "r"(bytes)
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(this)), "r"(bytes)
                      : "memory");
 #endif
     }

@@ -16,13 +16,6 @@ struct Teams {
     [[nodiscard]] __device__ __forceinline__ Memory& memory(std::uint32_t team) const {
         return *reinterpret_cast<Memory*>(reinterpret_cast<char*>(shared_of_launch()) + team * bytes);
     }
-    /// That of this thread's team. Alone: the block has no other, as in a cluster; then all threads
-    /// know one place, as racecheck needs it where a barrier begins. (All of softmax so: 16-bit
-    /// rows of 50000 and more .95 as fast.)
-    template <bool Alone = false>
-    [[nodiscard]] __device__ __forceinline__ Memory& own() const {
-        return memory(Alone ? 0 : threadIdx.y);
-    }
     /// f(the memory of a team, its number), by one thread for each team, of one warp where they are
     /// many: what a thread does for a row takes long, and so it is done for all rows at once. What
     /// the teams wrote before is seen by f, and what f writes by the teams.
@@ -45,7 +38,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
     std::uint64_t row = a.first_row + std::uint64_t{cluster_index()} * blockDim.y + threadIdx.y;
     if constexpr (Op::repeats) {
         for (; row < a.rows; row += std::uint64_t{gridDim.x} * blockDim.y) {
-            Op::run(a, row, teams.own());
+            Op::run(a, row, teams.memory(threadIdx.y));
             sync_team(); // the shared memory is used again
         }
     } else { // in a loop of one round the compiler would keep in memory what is the same in all rounds
@@ -84,7 +77,7 @@ template <class T, bool Aligned>
 struct ExpTileOfRow : RowKernel<T, false, blocks_of_rows<T>> {
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, const Teams<Shared<T>>& teams) {
         if (i >= a.rows) return;
-        Shared<T>& shared = teams.own();
+        Shared<T>& shared = teams.memory(threadIdx.y);
         using Row = ExpRow<T, RowOp::logsumexp, Aligned>;
         using V = fp::Arithmetic<T>;
         const std::uint64_t row = i / a.tiles, tile = i % a.tiles;
@@ -102,7 +95,7 @@ struct ExpRowOfFewTiles : RowKernel<T, false, policy::exp_row_blocks> {
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Shared<T>>& teams) {
         using Row = ExpRow<T, RowOp::logsumexp, false>;
         using State = typename Row::State;
-        Shared<T>& shared = teams.own();
+        Shared<T>& shared = teams.memory(threadIdx.y);
         const Row team{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
         const bool there = row < a.rows;
         auto* const tiles = team.template partials<State>();
@@ -250,11 +243,10 @@ struct ShortExpRow {
         using ChunkOf = Chunk<T, Aligned, Count>;
         using Sum = typename Row::Sum;
         constexpr int K = ChunkOf::K;
-        Memory& shared = teams.own();
+        Memory& shared = teams.memory(threadIdx.y);
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         bool there = row < a.rows;
-        const std::uint32_t tile = InCluster ? cluster_rank() : 0;
-        const std::uint32_t first = tile * Row::tile_items;
+        const std::uint32_t tile = InCluster ? cluster_rank() : 0, first = tile * Row::tile_items;
         const int m = !there ? 0 : InCluster ? block.items(tile) : static_cast<int>(a.n);
         ChunkOf chunk;
         V lane[K];
@@ -262,7 +254,9 @@ struct ShortExpRow {
         chunk.template load<keeps_row>(block.x + first, m, Row::lowest);
         // (logsumexp and cross entropy wait for instructions, not for loads.)
         if (Op != RowOp::logsumexp) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
-        if (InCluster) begin_in_cluster<typename Row::State>(teams.template own<true>().arrival);
+        // In a cluster a block has one team. (All memory so: 16-bit softmax of long rows .95 as
+        // fast.)
+        if (InCluster) begin_in_cluster<typename Row::State>(teams.memory(0).arrival);
         // What the target says is loaded beside the row.
         typename Row::Slope g{};
         if (Op == RowOp::cross_entropy_gradient && there) {

@@ -113,14 +113,14 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
     /// A tile. A team is on its own.
     static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         if (row >= a.rows) return;
-        Shared<T>& shared = teams.own();
+        Shared<T>& shared = teams.memory(threadIdx.y);
         const auto of = kept(a, row);
         const std::uint32_t tile = cluster_rank();
         const int m = items_of(a, tile);
         const Elements elements(a, row, tile * tile_items, m);
         Chunk<T, Aligned>::prefetch_ahead(a, a.x, a.stride, row, tile);
         Chunk<T, Aligned>::prefetch_ahead(a, a.upstream, a.upstream_stride, row, tile);
-        if (a.tiles > 1) begin_in_cluster<SumsOf>(teams.template own<true>().arrival);
+        if (a.tiles > 1) begin_in_cluster<SumsOf>(teams.memory(0).arrival);
         V sum[2]{}, lane[G::sums][K];
         elements.add_terms(of, lane);
         SumsOf all = sums_of_team(lane, shared);

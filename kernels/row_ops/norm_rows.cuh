@@ -434,7 +434,7 @@ struct NormRow {
     static constexpr bool repeats = Long;
 
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, const Teams<Memory>& teams) {
-        Memory& memory = teams.template own<Block::in_cluster>();
+        Memory& memory = teams.memory(Block::in_cluster ? 0 : threadIdx.y);
         const bool there = row < a.rows;
         const std::uint32_t tile = Block::in_cluster ? cluster_rank() : 0, first = tile * ChunkOf::Order::tile;
         const Block block{a, memory, tile, items_in_tile(first, a.n, ChunkOf::Order::tile)};

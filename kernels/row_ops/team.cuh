@@ -196,7 +196,8 @@ __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
 }
 
 /// A row of more than one tile may be a cluster's, a block each: before all else, if the results of
-/// tiles are Items.
+/// tiles are Items. `arrival`: at an address that the compiler knows to be that of all threads, or
+/// else racecheck does not see by whom it is started.
 template <class Item>
 __device__ __forceinline__ void begin_in_cluster(Arrival& arrival) {
     if (threadIdx.x == 0) arrival.start();
