@@ -256,7 +256,7 @@ def _():
     assert ours == -INF and theirs.isnan()
 
 
-@case(ELEMENTS, "… `pos_weight`")
+@case(ELEMENTS, "`binary_cross_entropy_with_logits`, `pos_weight`")
 def _():
     for f in (drt.binary_cross_entropy_with_logits, F.binary_cross_entropy_with_logits):
         alike(f(X, Q, pos_weight=3 * one), (3 * Q * F.softplus(-X) + (1 - Q) * F.softplus(X)).mean())
@@ -639,6 +639,26 @@ def _():
             CHANNELS, None, None, training=True
         )
     assert mode.left == {"other normalizations": 1} and mode.taken == {"group_norm": 1, "batch_norm": 1}
+
+
+@case(
+    ELSEWHERE,
+    "matrix products, convolutions, attention, pooling, scattered and running sums, other losses",
+)
+def _():
+    x = torch.ones(4, 4)
+    with drt.reproducible() as mode:
+        x @ x, F.scaled_dot_product_attention(x, x, x), F.avg_pool1d(x, 2), x.cumsum(0)
+        F.conv1d(x, torch.ones(1, 4, 1)), x.index_add(0, torch.tensor([0]), x[:1]), F.soft_margin_loss(x, x)
+    assert set(mode.left) == {
+        "matrix products",
+        "convolutions",
+        "fused attention",
+        "pooling",
+        "scattered sums",
+        "running sums",
+        "other losses",
+    } <= set(drt.not_covered())
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="docs/torch.md is not there")
