@@ -46,7 +46,7 @@ __device__ __forceinline__ void wait_for_cluster() {
 /// many as are expected, once.
 class Arrival {
   public:
-    /// By one thread, before it expects them.
+    /// Makes the barrier, by one thread.
     __device__ __forceinline__ void start() {
 #if __CUDA_ARCH__ >= 900
         asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
@@ -54,7 +54,7 @@ class Arrival {
                      : "memory");
 #endif
     }
-    /// By the same, before the blocks meet.
+    /// Says how many bytes will arrive, by that thread, before the blocks meet.
     __device__ __forceinline__ void expect(std::uint32_t bytes) {
 #if __CUDA_ARCH__ >= 900
         asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(this)), "r"(bytes)
