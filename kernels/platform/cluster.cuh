@@ -46,19 +46,19 @@ __device__ __forceinline__ void wait_for_cluster() {
 /// many as are expected, once.
 class Arrival {
   public:
-    /// Makes the barrier, by one thread.
-    __device__ __forceinline__ void start() {
-#if __CUDA_ARCH__ >= 900
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
-                     "fence.mbarrier_init.release.cluster;" ::"r"(address_of(this))
-                     : "memory");
-#endif
-    }
-    /// Says how many bytes will arrive, by that thread, before the blocks meet.
+    /// Says how many bytes will arrive, by all threads, before the blocks meet. They must have one
+    /// address of it that the compiler knows to be one, and one instruction of the warp makes the
+    /// barrier, which racecheck takes for another thread's: else it reports a race that is none.
     __device__ __forceinline__ void expect(std::uint32_t bytes) {
 #if __CUDA_ARCH__ >= 900
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(this)), "r"(bytes)
-                     : "memory");
+        if (threadIdx.x == 0)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
+                         "fence.mbarrier_init.release.cluster;" ::"r"(address_of(this))
+                         : "memory");
+        __syncwarp();
+        if (threadIdx.x == 0)
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(this)), "r"(bytes)
+                         : "memory");
 #endif
     }
     /// Until they have arrived, and are seen.

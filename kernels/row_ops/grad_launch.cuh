@@ -36,13 +36,11 @@ struct RowGradLaunch : RowLaunch<T> {
         const RowOp op = plan.request().op;
         if (op == RowOp::cross_entropy_target_gradient) return launch<ProbabilityGradRow<T, Aligned>>();
         return row_grads::with_grad(op, [&]<class G>(G) {
-            if constexpr (fp::has_16_bits<T> && Aligned && G::op != RowOp::softmax_gradient) {
-                if (this->is_half()) return launch<GradRow<T, G, Aligned, false, RowLaunch<T>::half_chunk>>();
-            }
-            using Short = GradRow<T, G, Aligned, false>;
-            if (!this->is_long()) return launch<Short>();
-            return this->template launch_in_clusters<Short>(rows(),
-                                                            [&] { return launch<GradRow<T, G, Aligned, true>>(); });
+            if (!this->is_long())
+                return this->template with_chunk<(Aligned && G::op != RowOp::softmax_gradient)>(
+                    [&](auto count) { return launch<GradRow<T, G, Aligned, false, count>>(); });
+            return this->template launch_in_clusters<GradRow<T, G, Aligned, false>>(
+                rows(), [&] { return launch<GradRow<T, G, Aligned, true>>(); });
         });
     }
 };

@@ -189,11 +189,8 @@ struct RowLaunch {
     /// Of at most a tile.
     template <RowOp Op, bool Aligned>
     [[nodiscard]] Status run_short_exp() const {
-        using row_kernels::ShortExpRow;
-        if constexpr (fp::has_16_bits<T> && Aligned) {
-            if (is_half()) return launch<ShortExpRow<T, Op, Aligned, half_chunk>>();
-        }
-        return launch<ShortExpRow<T, Op, Aligned>>();
+        return with_chunk<Aligned>(
+            [&](auto count) { return launch<row_kernels::ShortExpRow<T, Op, Aligned, count>>(); });
     }
     /// The gradients of cross entropy, with respect to x, and of logsumexp.
     template <bool Aligned>
@@ -203,12 +200,12 @@ struct RowLaunch {
             arrays.probabilities != nullptr || (arrays.weights != nullptr && r.label_smoothing != 0);
         if (adds_classes) return launch<row_kernels::LongExpRow<T, RowOp::cross_entropy_gradient, Aligned>>();
         if (arrays.exp_sums != nullptr) return run_known<Aligned>();
-        const bool at_once = r.op == RowOp::cross_entropy_gradient && !rows().all_classes && is_read_once();
-        return at_once ? run_exp<RowOp::cross_entropy_gradient, Aligned>() : run_by_sums<Aligned>();
+        // Where two passes are slower.
+        const bool at_once = !fp::is_f64<T> || rows().tiles <= policy::most_grad_tiles_f64;
+        return at_once && r.op == RowOp::cross_entropy_gradient && !rows().all_classes
+                   ? run_exp<RowOp::cross_entropy_gradient, Aligned>()
+                   : run_by_sums<Aligned>();
     }
-    /// Are rows of one class read once, where there are clusters for long ones? Not where it is
-    /// slower than two passes.
-    [[nodiscard]] bool is_read_once() const { return !fp::is_f64<T> || rows().tiles <= policy::most_grad_tiles_f64; }
     /// First the sums, and then the gradient by them.
     template <bool Aligned>
     [[nodiscard]] Status run_by_sums() const {
@@ -223,33 +220,33 @@ struct RowLaunch {
     }
     template <bool Aligned>
     [[nodiscard]] Status run_known() const {
-        using row_kernels::KnownExpRow;
+        return with_chunk<Aligned>([&](auto count) {
+            using Op = row_kernels::KnownExpRow<T, Aligned, count>;
+            typename Op::Arguments a{rows(), spec::tiles(plan.request().n, spec::TreeOrder<sizeof(T)>::chunk)};
+            a.rows *= a.chunks;
+            return launch_each<Op>(a, 1);
+        });
+    }
+    /// f(the rows of lanes of a chunk). Of 16-bit elements, a row of no more than half of them
+    /// leaves registers for more warps so.
+    template <bool Aligned, class F>
+    [[nodiscard]] Status with_chunk(const F& f) const {
         if constexpr (fp::has_16_bits<T> && Aligned) {
-            if (is_half()) return run_chunks<KnownExpRow<T, Aligned, half_chunk>>();
+            constexpr int half = spec::rows_per_chunk / 2;
+            if (plan.request().n <= half * spec::TreeOrder<sizeof(T)>::lanes)
+                return f(std::integral_constant<int, half>{});
         }
-        return run_chunks<KnownExpRow<T, Aligned>>();
+        return f(std::integral_constant<int, spec::rows_per_chunk>{});
     }
-    template <class Op>
-    [[nodiscard]] Status run_chunks() const {
-        typename Op::Arguments a{rows(), spec::tiles(plan.request().n, spec::TreeOrder<sizeof(T)>::chunk)};
-        a.rows *= a.chunks;
-        return launch_each<Op>(a, 1);
-    }
-    /// Rows of lanes that are half a chunk. A row of no more leaves registers for more warps, of
-    /// 16-bit elements.
-    static constexpr int half_chunk = spec::rows_per_chunk / 2;
-    [[nodiscard]] bool is_half() const { return plan.request().n <= half_chunk * spec::TreeOrder<sizeof(T)>::lanes; }
     template <template <class, bool, int, bool> class Block, bool Aligned, class... More>
     [[nodiscard]] Status run_norm(const More&... more) const {
         using namespace row_kernels;
-        if constexpr (fp::has_16_bits<T> && Aligned) {
-            if (is_half()) return launch<NormRow<Block<T, Aligned, half_chunk, false>, false>>(more...);
-        }
-        using Team = Block<T, Aligned, spec::rows_per_chunk, false>;
-        using Tile = Block<T, Aligned, spec::rows_per_chunk, true>;
-        if (!is_long()) return launch<NormRow<Team, false>>(more...);
-        return launch_in_clusters<NormRow<Tile, false>>({rows(), more...},
-                                                        [&] { return launch<NormRow<Team, true>>(more...); });
+        if (!is_long())
+            return with_chunk<Aligned>(
+                [&](auto count) { return launch<NormRow<Block<T, Aligned, count, false>, false>>(more...); });
+        constexpr int whole = spec::rows_per_chunk;
+        return launch_in_clusters<NormRow<Block<T, Aligned, whole, true>, false>>(
+            {rows(), more...}, [&] { return launch<NormRow<Block<T, Aligned, whole, false>, true>>(more...); });
     }
     template <bool Aligned>
     [[nodiscard]] Status run_layernorm() const {

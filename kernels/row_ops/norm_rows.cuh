@@ -179,7 +179,7 @@ struct RmsNormBlock {
     using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
     using Numbers = RowNumbers<V>;
     static constexpr RowOp op = RowOp::rmsnorm;
-    static constexpr bool in_cluster = InCluster;
+    static constexpr bool in_cluster = InCluster, early = waits_early<T, Aligned>;
     struct Memory {
         Numbers numbers;
         Shared<T> shared; ///< with lanes behind it
@@ -205,12 +205,12 @@ struct RmsNormBlock {
         V lane[1][Row::K];
         chunk.load(x, there ? static_cast<int>(m) : 0, T{});
         ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
-        if (InCluster) begin_in_cluster<Acc>(s.shared.arrival);
+        if (InCluster) begin_in_cluster<Acc, early>(s.shared.arrival);
         add_squares(chunk, lane[0]);
         return sums_of_team<InCluster>(lane, s.shared).of[0];
     }
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
-        return merged_in_cluster(s.shared, own);
+        return merged_in_cluster<early>(s.shared, own);
     }
     [[nodiscard]] __device__ __forceinline__ Acc reduce_long(const T* x) const {
         const Row block{a, x, 0, s.shared, blockIdx.x};
@@ -235,7 +235,7 @@ struct LayerNormBlock {
     using Arguments = LayerNormArguments<T>;
     using Numbers = RowNumbers<V>;
     static constexpr RowOp op = RowOp::layernorm;
-    static constexpr bool in_cluster = InCluster;
+    static constexpr bool in_cluster = InCluster, early = waits_early<T, Aligned>;
     using Acc = acc::Moments<V>;
     using ChunkOf = Chunk<T, Aligned, Count>;
     using TileOf = moment_kernels::Tile<moment_kernels::Elements<T, Aligned && fp::is_narrow<T>>>;
@@ -344,7 +344,7 @@ struct LayerNormBlock {
         const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
         chunk.load(x, there ? m : 0, T{});
         ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
-        if (InCluster) begin_in_cluster<Acc>(s.arrival);
+        if (InCluster) begin_in_cluster<Acc, early>(s.arrival);
         const int remaining = m - warp * static_cast<int>(ChunkOf::Order::chunk);
         // What is run lies in one piece: with the choice inside of the loop over lanes, warps
         // waited for instructions.
@@ -378,8 +378,8 @@ struct LayerNormBlock {
     /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
     /// first thread.
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
-        if (threadIdx.x >= warp_size) return own;
-        own = share_in_cluster(s.tiles, own, s.arrival);
+        if (is_done_in_cluster<early>()) return own;
+        own = share_in_cluster<early>(s.tiles, own, s.arrival);
         const auto tiles = static_cast<std::uint32_t>(a.tiles), lane = threadIdx.x;
         const typename Upper::Counts c{tiles, tile_items, a.tiles * tile_items - a.n};
 #pragma unroll

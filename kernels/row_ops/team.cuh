@@ -195,34 +195,44 @@ __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
     return own;
 }
 
+/// Does a block of a cluster wait early, when it has asked for its elements, until the others run?
+/// Else it waits when it has something to store there. Each warp that waits makes L1 forget, in
+/// which rows that begin anywhere have what is loaded twice.
+template <class T, bool Aligned>
+inline constexpr bool waits_early = Aligned && !fp::is_f64<T>;
+
 /// A row of more than one tile may be a cluster's, a block each: what a block does before all else,
-/// if the results of tiles are Items. The compiler must know that all threads have one address of
-/// `arrival`. Otherwise racecheck reports a race that is none.
-template <class Item>
+/// if the results of tiles are Items.
+template <class Item, bool Early = false>
 __device__ __forceinline__ void begin_in_cluster(Arrival& arrival) {
-    if (threadIdx.x == 0) arrival.start();
-    sync_warp(); // one instruction of the warp starts it; racecheck takes that for another thread's
-    if (threadIdx.x == 0) arrival.expect(cluster_blocks() * sizeof(Item));
+    arrival.expect(cluster_blocks() * sizeof(Item));
     sync_warp();
     arrive_in_cluster();
+    if (Early) wait_for_cluster();
+}
+/// All but the first warp, which have nothing to store. They wait for the cluster as well: to
+/// racecheck that is a barrier of all threads, at which it stands still without them.
+template <bool Early>
+__device__ __forceinline__ bool is_done_in_cluster() {
+    if (threadIdx.x < warp_size) return false;
+    if (!Early) wait_for_cluster();
+    return true;
 }
 /// What the first thread of each block found out of its tile: that of tile i, to thread i of each,
-/// by the first warp. All that a block waits for is what is stored in its own memory. The other
-/// warps do not wait for the cluster: rows were 1 to 3 % slower when they did. (racecheck ended
-/// then. It has not ended yet on these kernels as they are.)
-template <class Item>
+/// by the first warp. All else that a block waits for is what is stored in its own memory.
+template <bool Early, class Item>
 __device__ __forceinline__ Item share_in_cluster(Item* of_tiles, Item own, const Arrival& arrival) {
-    wait_for_cluster(); // all blocks run
+    if (!Early) wait_for_cluster(); // all blocks run
     own = shuffle_from(own, 0);
     if (threadIdx.x < cluster_blocks()) arrival.put(of_tiles + cluster_rank(), threadIdx.x, own);
     arrival.wait();
     return threadIdx.x < cluster_blocks() ? of_tiles[threadIdx.x] : Item{};
 }
 /// Of the row, what the first thread of each block found out of its tile: to the first thread.
-template <class T, class Acc>
+template <bool Early = false, class T, class Acc>
 __device__ __forceinline__ Acc merged_in_cluster(Shared<T>& s, Acc own) {
-    if (threadIdx.x >= warp_size) return own;
-    return merge_few(share_in_cluster(s.template tiles_as<Acc>(), own, s.arrival), cluster_blocks());
+    if (is_done_in_cluster<Early>()) return own;
+    return merge_few(share_in_cluster<Early>(s.template tiles_as<Acc>(), own, s.arrival), cluster_blocks());
 }
 
 /// The greater; a, if b is NaN.
