@@ -30,31 +30,51 @@ double relative_error_of_exp(double z, double term, int k) {
     return mpfr_get_d(y, MPFR_RNDN);
 }
 
+namespace {
+
+double weight(const RowTarget& t, std::size_t j) {
+    return t.weights.empty() ? 1 : t.weights[j];
+}
+
+/// What each of n classes counts.
+class Shares {
+  public:
+    Shares(const RowTarget& target, std::size_t n)
+        : t_(target), n_(n), of_target_(1 - Real(t_.smoothing)), of_all_(Real(t_.smoothing) / static_cast<double>(n)) {}
+    [[nodiscard]] Real of(std::size_t j) const {
+        const double q = !t_.probabilities.empty() ? t_.probabilities[j] : j == t_.y ? 1 : 0;
+        const Real share = q == 0 ? of_all_ : of_target_ * q + of_all_;
+        return t_.weights.empty() ? share : share * t_.weights[j];
+    }
+    /// Of a target without weights 1.
+    [[nodiscard]] Real sum() const {
+        if (t_.weights.empty() && t_.probabilities.empty()) return 1;
+        Real all;
+        for (std::size_t i = 0; i < n_; ++i)
+            all = all + of(i);
+        return all;
+    }
+
+  private:
+    const RowTarget& t_;
+    std::size_t n_;
+    Real of_target_, of_all_;
+};
+
+} // namespace
+
 struct RowOracle::Numbers {
     std::vector<double> x;
     double maximum;
-    std::vector<Real> terms;            // e^(x − the maximum), of different x
+    std::vector<Real> terms, softmaxes; // e^(x − the maximum), and over their sum, of different x
     std::vector<std::uint32_t> term_of; // number of an element's term
     Real sum, log;
     std::size_t peak;
     Real others; // the sum but for the maximum
 
     [[nodiscard]] const Real& term(std::size_t i) const { return terms[term_of[i]]; }
+    [[nodiscard]] const Real& softmax(std::size_t i) const { return softmaxes[term_of[i]]; }
     [[nodiscard]] Real log_softmax(std::size_t i) const { return Real(x[i]) - maximum - log; }
-    [[nodiscard]] static Real weight(const RowTarget& t, std::size_t j) { return t.weights.empty() ? 1 : t.weights[j]; }
-    /// What class j counts.
-    [[nodiscard]] Real share(const RowTarget& t, std::size_t j) const {
-        const double q = !t.probabilities.empty() ? t.probabilities[j] : j == t.y ? 1 : 0;
-        return weight(t, j) * ((1 - Real(t.smoothing)) * q + Real(t.smoothing) / static_cast<double>(x.size()));
-    }
-    /// What all classes count: of a target without weights 1.
-    [[nodiscard]] Real all_shares(const RowTarget& t) const {
-        if (t.weights.empty() && t.probabilities.empty()) return 1;
-        Real all;
-        for (std::size_t i = 0; i < x.size(); ++i)
-            all = all + share(t, i);
-        return all;
-    }
 
     /// The loss with element j off by h.
     [[nodiscard]] Real loss(const RowTarget& t, std::size_t j, const Real& h) const {
@@ -65,8 +85,9 @@ struct RowOracle::Numbers {
         };
         Real whole = (total + maximum) * (total + maximum) * t.z_loss;
         if (t.smoothing == 0 && t.probabilities.empty()) return whole + weight(t, t.y) * neg_log_prob(t.y);
+        const Shares shares(t, x.size());
         for (std::size_t i = 0; i < x.size(); ++i)
-            whole = whole + share(t, i) * neg_log_prob(i);
+            whole = whole + shares.of(i) * neg_log_prob(i);
         return whole;
     }
 };
@@ -86,6 +107,8 @@ RowOracle::RowOracle(std::span<const double> x) {
     for (std::size_t i = 0; i < x.size(); ++i) {
         if (i != n->peak) n->others = n->others + n->term(i);
     }
+    for (const Real& term : n->terms)
+        n->softmaxes.push_back(term / n->sum);
     mpfr_log1p(n->log.value, n->others.value, MPFR_RNDN); // which may be less than the last digit of the sum
     of_ = std::move(n);
 }
@@ -104,7 +127,7 @@ double RowOracle::rest(std::size_t i) const {
     return (i == of_->peak ? of_->others / of_->sum : (of_->sum - of_->term(i)) / of_->sum).nearest();
 }
 double RowOracle::softmax(std::size_t i) const {
-    return (of_->term(i) / of_->sum).nearest();
+    return of_->softmax(i).nearest();
 }
 double RowOracle::log_softmax(std::size_t i) const {
     return of_->log_softmax(i).nearest();
@@ -113,7 +136,7 @@ double RowOracle::logsumexp_error(double result) const {
     return off(of_->log + of_->maximum, result);
 }
 double RowOracle::softmax_error(std::size_t i, double result) const {
-    return off(of_->term(i) / of_->sum, result);
+    return off(of_->softmax(i), result);
 }
 double RowOracle::log_softmax_error(std::size_t i, double result) const {
     if (of_->x[i] - of_->x[i] != 0) return result == of_->x[i] ? 0 : std::numeric_limits<double>::infinity();
@@ -124,13 +147,14 @@ double RowOracle::loss_error(const RowTarget& t, double result) const {
 }
 std::vector<double> RowOracle::slope_errors(const RowTarget& t, std::span<const double> results,
                                             std::span<const std::size_t> elements) const {
-    const Real all = of_->all_shares(t), rest = of_->others / of_->sum;
+    const Shares shares(t, of_->x.size());
+    const Real all = shares.sum(), rest = of_->others / of_->sum;
+    const Real of_logsumexp = 2 * t.z_loss * (of_->log + of_->maximum);
     std::vector<double> errors;
     for (const std::size_t j : elements) {
-        const Real share = of_->share(t, j), p = of_->term(j) / of_->sum;
+        const Real share = shares.of(j), p = of_->softmax(j);
         const Real slope = j == of_->peak ? all - share - rest * all : p * all - share;
-        const Real of_z = 2 * t.z_loss * (of_->log + of_->maximum) * p;
-        errors.push_back(off((slope + of_z) * t.factor, results[j]));
+        errors.push_back(off((slope + of_logsumexp * p) * t.factor, results[j]));
     }
     return errors;
 }
@@ -138,7 +162,7 @@ double RowOracle::mean_loss_error(std::span<const Loss> losses, double result) {
     Real sum, weights;
     for (const Loss& l : losses) {
         sum = sum + l.row->of_->loss(l.target, 0, 0);
-        weights = weights + (l.target.probabilities.empty() ? Numbers::weight(l.target, l.target.y) : Real(1));
+        weights = weights + (l.target.probabilities.empty() ? weight(l.target, l.target.y) : 1);
     }
     return off(sum / weights, result);
 }
