@@ -1,4 +1,7 @@
-"""The processes of test_distributed.py: ranks.py STORE WORLD DEVICE. They are forks of one that has imported all they need, which takes seconds."""
+"""The processes of test_distributed.py: ranks.py STORE DEVICE WORLD…, one world after the other.
+
+They are forks of one that has imported all they need, which takes seconds.
+"""
 
 import os
 import signal
@@ -19,14 +22,16 @@ import detreduce as dr
 import detreduce.torch as drt
 import detreduce.torch.distributed as drd
 
-store, world, device = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-ranks = []
-for rank in range(world):
-    ranks.append(os.fork())
-    if ranks[-1] == 0:
-        signal.alarm(600)
-        break
-else:
+
+
+def forked(world):
+    """The number of a process that was forked; in this one, when all have ended, None."""
+    ranks = []
+    for rank in range(world):
+        ranks.append(os.fork())
+        if ranks[-1] == 0:
+            signal.alarm(600)
+            return rank
     while ranks:
         ended, status = os.wait()
         if ended not in ranks:  # a process of a library's
@@ -36,6 +41,13 @@ else:
             for other in ranks:  # which would wait for it
                 os.kill(other, signal.SIGKILL)
             sys.exit(f"a rank of {world} ended with {os.waitstatus_to_exitcode(status)}")
+
+
+store, device = sys.argv[1:3]
+for world in map(int, sys.argv[3:]):
+    if (rank := forked(world)) is not None:
+        break
+else:
     sys.exit()
 
 torch.set_num_threads(1)
@@ -43,7 +55,7 @@ if device == "cuda":
     torch.cuda.set_device(rank)
 torch.set_default_device(device)
 dist.init_process_group(
-    "nccl" if device == "cuda" else "gloo", init_method=f"file://{store}", world_size=world, rank=rank
+    "nccl" if device == "cuda" else "gloo", init_method=f"file://{store}.{world}", world_size=world, rank=rank
 )
 
 
