@@ -139,7 +139,8 @@ TEMPLATE_TEST_CASE("rows on the GPU: short rows that begin at 16 bytes", "[rows]
 
 /// From two tiles to one more than a cluster has blocks; the rows are read in 16 bytes, and are
 /// not.
-TEMPLATE_TEST_CASE("rows on the GPU: a cluster of blocks a row", "[rows][gpu][sanitizer]", float16, bfloat16, float, double) {
+TEMPLATE_TEST_CASE("rows on the GPU: a cluster of blocks a row", "[rows][gpu][sanitizer]", float16, bfloat16, float,
+                   double) {
     using T = TestType;
     constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
     for (const std::uint64_t n : {2 * tile, 5 * tile + 3, 7 * tile + 16, 16 * tile - 1, 16 * tile, 16 * tile + 8}) {

@@ -23,7 +23,6 @@ import detreduce.torch as drt
 import detreduce.torch.distributed as drd
 
 
-
 def forked(world):
     """The number of a process that was forked; in this one, when all have ended, None."""
     ranks = []
