@@ -12,6 +12,7 @@
 #include "cpu_tables.hpp"
 #include "failure.hpp"
 #include "files.hpp"
+#include "folder.hpp"
 #include "json.hpp"
 #include "markdown_table.hpp"
 #include "op_tables.hpp"
@@ -19,71 +20,18 @@
 #include "peers.hpp"
 #include "printed.hpp"
 #include "python_tables.hpp"
-#include "rank_tables.hpp"
 #include "read_csv.hpp"
 #include "sum_tables.hpp"
+#include "several_machines.hpp"
 #include "summary.hpp"
 #include "text.hpp"
-#include "verified.hpp"
 
 namespace detreduce::readme {
 namespace {
 
 using namespace report;
 
-constexpr const char *results_file = "results.json", *ladder_file = "ladder.json", *cpu_folder = "xeon-cpu",
-                     *edge_folder = "edge-cases", *build_folder = "build";
-
-struct Folder {
-    std::filesystem::path path;
-    std::string link;
-
-    [[nodiscard]] Results results(const char* file = results_file) const { return load_results(path / file); }
-    [[nodiscard]] Results cpu_results() const { return load_results(path.parent_path() / cpu_folder / results_file); }
-    [[nodiscard]] std::vector<CostRow> rows(const std::string& file) const { return load_cost(path / file); }
-
-    [[nodiscard]] std::string link_to(const std::string& file) const {
-        return fmt::format("[{}]({}/{})", file, link, file);
-    }
-    [[nodiscard]] std::string origin(const std::string& file) const {
-        const std::string source = (path / "provenance.txt").string();
-        return words_of(origin_of(file, read_file(source), source));
-    }
-    [[nodiscard]] std::string from(const std::string& file) const {
-        return fmt::format("From {}: {}.\n\n", link_to(file), origin(file));
-    }
-    /// Of the CPU beside this folder, whose results say themselves where they come from.
-    [[nodiscard]] std::string cpu_origin(const Provenance& p) const {
-        return fmt::format("{}: {}, {}, commit {}, {}", cpu_link(), p.cpu, p.isa, p.commit.substr(0, 9),
-                           p.created.substr(0, 10));
-    }
-    [[nodiscard]] std::string cpu_link() const { return beside(cpu_folder).link_with_folder(results_file); }
-    [[nodiscard]] std::string link_with_folder(const std::string& file) const {
-        return fmt::format("[{}/{}]({}/{})", path.filename().string(), file, link, file);
-    }
-    [[nodiscard]] bool has(const char* file) const { return std::filesystem::exists(path / file); }
-    [[nodiscard]] Printed printed_in(const char* file) const {
-        return printed(read_file(path / file), (path / file).string());
-    }
-    /// Another folder of results, beside this.
-    [[nodiscard]] Folder beside(const std::string& name) const {
-        return {path.parent_path() / name, (std::filesystem::path(link).parent_path() / name).generic_string()};
-    }
-    /// All folders of results, and this is one, by name.
-    [[nodiscard]] std::vector<Folder> all_beside() const {
-        std::set<std::string> names;
-        for (const auto& entry : std::filesystem::directory_iterator(path.parent_path()))
-            if (entry.is_directory()) names.insert(entry.path().filename().string());
-        std::vector<Folder> list;
-        for (const std::string& name : names)
-            list.push_back(beside(name));
-        return list;
-    }
-    [[nodiscard]] std::string origin_commit(const std::string& file) const {
-        const std::string source = (path / "provenance.txt").string();
-        return origin_of(file, read_file(source), source).commit;
-    }
-};
+constexpr const char *ladder_file = "ladder.json", *edge_folder = "edge-cases", *build_folder = "build";
 
 std::string about_choices(const std::vector<Choice>& list, const std::string& which) {
     std::uint64_t most = 0; // bytes of the largest size, which is whose speed the table has
@@ -262,19 +210,6 @@ std::string edges(const Folder& folder) {
     return from + ".\n\n" + markdown(table);
 }
 
-/// The whole of a file, as it is.
-std::string printed_table(const Printed& p, const std::string& link) {
-    Table table;
-    for (std::size_t column = 0; column < p.heads.size(); ++column)
-        table.columns.push_back({p.heads[column], column >= 2});
-    for (const std::vector<std::string>& row : p.rows) {
-        std::vector<Cell>& cells = table.rows.emplace_back();
-        for (const std::string& text : row)
-            cells.push_back({text});
-    }
-    return fmt::format("From {}: {}.\n\n", link, p.origin) + markdown(table);
-}
-
 std::string cpu_edges(const Folder& folder) {
     const char* const file = "python.txt";
     const Folder edges_folder = folder.beside(edge_folder);
@@ -396,88 +331,7 @@ std::string build(const Folder& folder) {
     return build_text(std::move(list), files.link);
 }
 
-/// Adds the rows of another machine's table.
-void append(Table& table, const Table& more) {
-    if (table.columns.empty()) {
-        table = more;
-    } else {
-        table.rows.insert(table.rows.end(), more.rows.begin(), more.rows.end());
-    }
-}
-
-// Of every machine that has results of several processes or GPUs.
-std::string ranks(const Folder& folder) {
-    Table table;
-    std::string sources;
-    for (const Folder& f : folder.all_beside()) {
-        if (!f.has(results_file)) continue;
-        const Results results = f.results();
-        const Table more = rank_table(results);
-        if (more.rows.empty()) continue;
-        append(table, more);
-        const Provenance& p = results.provenance;
-        sources += fmt::format("{}{}: {}, commit {}, {}", sources.empty() ? "" : "; ", f.link_with_folder(results_file),
-                               p.gpu ? p.gpu->name : p.cpu, p.commit.substr(0, 9), p.created.substr(0, 10));
-    }
-    if (sources.empty()) return "Sums by several ranks were not measured.\n";
-    return fmt::format("Bit patterns of one sum of normal data, by so many different numbers of ranks.\nFrom {}.\n\n",
-                       sources) +
-           markdown(table);
-}
-
-std::string gpus(const Folder& folder) {
-    const char* const file = "nccl.txt";
-    Table table;
-    std::string sources, notes;
-    for (const Folder& f : folder.all_beside()) {
-        const std::filesystem::path source = f.path / file;
-        if (!f.has(file) || !f.has("provenance.txt")) continue; // that of edge-cases is another
-        const std::string provenance = (f.path / "provenance.txt").string();
-        append(table, gpu_scaling_table(read_file(source), source.string(),
-                                        origin_of(file, read_file(provenance), provenance).gpu));
-        sources += fmt::format("{}{}: {}", sources.empty() ? "" : "; ", f.link_with_folder(file), f.origin(file));
-        notes += notes_of(read_file(source));
-    }
-    if (sources.empty()) return "Sums by several GPUs were not timed.\n";
-    return fmt::format("`exact` over NCCL. More than both: what the sum of all costs above the sum of one and an "
-                       "all-reduce of as many bytes.\nFrom {}.\n\n",
-                       sources) +
-           markdown(table) + notes;
-}
-
-// Tables that people typed in of what hyperfine said.
-std::string processes(const Folder& folder) {
-    std::string text;
-    for (const Folder& f : folder.all_beside()) {
-        const char* const file = "mpi.txt";
-        if (f.has(file)) text += printed_table(f.printed_in(file), f.link_with_folder(file));
-    }
-    return text.empty() ? "Processes beside threads were not timed.\n" : text;
-}
-
-// Nothing is claimed of a machine that is not named here.
-std::string verified(const Folder& folder) {
-    std::string text, sources;
-    std::vector<Results> reports;
-    for (const Folder& f : folder.all_beside()) {
-        if (!f.has("summary.txt")) continue;
-        const std::string summary = read_file(f.path / "summary.txt");
-        const Table table = runs_table(read_file(f.path / "provenance.txt"), summary, f.origin_commit("summary.txt"));
-        text += fmt::format("**{}** ({}, {}):\n\n{}{}\n", table.caption, f.link_with_folder("provenance.txt"),
-                            f.link_with_folder("summary.txt"), markdown(table), notes_of(summary));
-    }
-    if (text.empty()) throw program::Failure("there is no folder of results with a summary.txt");
-    for (const Folder& f : folder.all_beside()) {
-        if (!f.has(results_file)) continue;
-        reports.push_back(f.results());
-        sources += (sources.empty() ? "" : ", ") + f.link_with_folder(results_file);
-    }
-    return text + fmt::format("What `detreduce report` found, from {}:\n\n", sources) +
-           markdown(reports_table(reports));
-}
-
 const std::map<std::string, std::string (*)(const Folder&)> tables{
-
     {"build", build},
     {"chooser", chooser},
     {"choices", choices},

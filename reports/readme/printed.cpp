@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "failure.hpp"
+#include "markdown_table.hpp"
 
 namespace detreduce::readme {
 namespace {
@@ -68,6 +69,18 @@ Printed printed(const std::string& text, const std::string& source) {
     if (found.origin.empty() || found.origin.starts_with('|')) refuse("no line says where it ran");
     if (found.rows.empty()) refuse("no table");
     return found;
+}
+
+std::string printed_table(const Printed& p, const std::string& link) {
+    report::Table table;
+    for (std::size_t column = 0; column < p.heads.size(); ++column)
+        table.columns.push_back({p.heads[column], column >= 2});
+    for (const std::vector<std::string>& row : p.rows) {
+        std::vector<report::Cell>& cells = table.rows.emplace_back();
+        for (const std::string& text : row)
+            cells.push_back({text});
+    }
+    return fmt::format("From {}: {}.\n\n", link, p.origin) + markdown(table);
 }
 
 } // namespace detreduce::readme

@@ -20,4 +20,7 @@ struct Printed {
 /// Throws program::Failure, naming `source`, when the text is something else.
 [[nodiscard]] Printed printed(const std::string& text, const std::string& source);
 
+/// The whole of a file, as it is, under the line that says where it is from.
+[[nodiscard]] std::string printed_table(const Printed& p, const std::string& link);
+
 } // namespace detreduce::readme
