@@ -15,23 +15,6 @@ double off(const Real& truth, double result) {
     return abs(truth - result).nearest();
 }
 
-} // namespace
-
-double relative_error_of_exp(double z, double term, int k) {
-    thread_local mpfr_t y;
-    thread_local const bool made = (mpfr_init2(y, 120), true);
-    (void)made;
-    mpfr_set_d(y, z, MPFR_RNDN);
-    mpfr_exp(y, y, MPFR_RNDN);
-    mpfr_d_div(y, term, y, MPFR_RNDN);
-    mpfr_mul_2si(y, y, k, MPFR_RNDN);
-    mpfr_sub_ui(y, y, 1, MPFR_RNDN);
-    mpfr_abs(y, y, MPFR_RNDN);
-    return mpfr_get_d(y, MPFR_RNDN);
-}
-
-namespace {
-
 double weight(const RowTarget& t, std::size_t j) {
     return t.weights.empty() ? 1 : t.weights[j];
 }
@@ -43,8 +26,7 @@ class Shares {
         : t_(target), n_(n), of_target_(1 - Real(t_.smoothing)), of_all_(Real(t_.smoothing) / static_cast<double>(n)) {}
     [[nodiscard]] Real of(std::size_t j) const {
         const double q = !t_.probabilities.empty() ? t_.probabilities[j] : j == t_.y ? 1 : 0;
-        const Real share = q == 0 ? of_all_ : of_target_ * q + of_all_;
-        return t_.weights.empty() ? share : share * t_.weights[j];
+        return (q == 0 ? of_all_ : of_target_ * q + of_all_) * weight(t_, j);
     }
     /// Of a target without weights 1.
     [[nodiscard]] Real sum() const {
@@ -62,6 +44,19 @@ class Shares {
 };
 
 } // namespace
+
+double relative_error_of_exp(double z, double term, int k) {
+    thread_local mpfr_t y;
+    thread_local const bool made = (mpfr_init2(y, 120), true);
+    (void)made;
+    mpfr_set_d(y, z, MPFR_RNDN);
+    mpfr_exp(y, y, MPFR_RNDN);
+    mpfr_d_div(y, term, y, MPFR_RNDN);
+    mpfr_mul_2si(y, y, k, MPFR_RNDN);
+    mpfr_sub_ui(y, y, 1, MPFR_RNDN);
+    mpfr_abs(y, y, MPFR_RNDN);
+    return mpfr_get_d(y, MPFR_RNDN);
+}
 
 struct RowOracle::Numbers {
     std::vector<double> x;
