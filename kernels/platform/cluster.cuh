@@ -46,9 +46,9 @@ __device__ __forceinline__ void wait_for_cluster() {
 /// many as are expected, once.
 class Arrival {
   public:
-    /// Says how many bytes will arrive, by all threads, before the blocks meet. They must have one
-    /// address of it that the compiler knows to be one, and one instruction of the warp makes the
-    /// barrier, which racecheck takes for another thread's: else it reports a race that is none.
+    /// Makes the barrier, and says how many bytes will arrive. All threads call it, before the
+    /// blocks meet. The compiler must know that they have one address of it, and the warp must meet
+    /// between the two: without either racecheck reports a race that is none.
     __device__ __forceinline__ void expect(std::uint32_t bytes) {
 #if __CUDA_ARCH__ >= 900
         if (threadIdx.x == 0)
