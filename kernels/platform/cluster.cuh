@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "platform/warp.cuh"
+
 namespace detreduce::cuda {
 
 /// The block's number in its cluster, and the blocks of a cluster.
@@ -55,7 +57,7 @@ class Arrival {
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
                          "fence.mbarrier_init.release.cluster;" ::"r"(address_of(this))
                          : "memory");
-        __syncwarp();
+        sync_warp();
         if (threadIdx.x == 0)
             asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(this)), "r"(bytes)
                          : "memory");
@@ -94,11 +96,9 @@ class Arrival {
     }
 
   private:
-#if __CUDA_ARCH__ >= 900
     [[nodiscard]] static __device__ __forceinline__ std::uint32_t address_of(const void* p) {
         return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
     }
-#endif
     std::uint64_t state;
 };
 

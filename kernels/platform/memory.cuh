@@ -81,6 +81,31 @@ __device__ __forceinline__ void store16(void* p, const std::uint32_t (&w)[4]) {
                  : "memory");
 }
 
+/// Copies 16 bytes to shared memory, where the thread finds them behind wait_for_copies():
+/// meanwhile they take no registers. Copies up to end_copies() are a group.
+__device__ __forceinline__ void copy16_to_shared(void* to, const void* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
+                 :
+                 : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))), "l"(from)
+                 : "memory");
+#else
+    *static_cast<uint4*>(to) = __ldg(static_cast<const uint4*>(from));
+#endif
+}
+__device__ __forceinline__ void end_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// For all groups but the last ones, three at most.
+template <int Last = 0>
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(Last) : "memory");
+#endif
+}
+
 /// Has the line of 128 bytes in which p lies brought to L2.
 __device__ __forceinline__ void prefetch_to_l2(const void* p) {
     asm volatile("prefetch.global.L2 [%0];" : : "l"(p));

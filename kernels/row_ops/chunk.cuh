@@ -231,12 +231,12 @@ struct Chunk {
     [[nodiscard]] static __device__ __forceinline__ Words whole_words(const T* p) {
         return __builtin_bit_cast(Words, load_read_only(reinterpret_cast<const uint4*>(p)));
     }
-    /// The same where `there` elements exist, of what all rows share.
-    static __device__ __forceinline__ void load_shared(Words& some, const T* p, int there) {
+    /// Copies 16 bytes at p, where `there` elements exist, to shared memory, without a wait.
+    static __device__ __forceinline__ void copy_shared(uint4* to, const T* p, int there) {
         if (Aligned || (there >= K && reinterpret_cast<std::uintptr_t>(p) % 16 == 0)) {
-            if (there > 0) some = whole_words(p);
+            if (there > 0) copy16_to_shared(to, p);
         } else if (there > 0) {
-            some = some_of(p, there, T{});
+            *to = __builtin_bit_cast(uint4, some_of(p, there, T{}));
         }
     }
     /// Has the warp's chunk of the m elements of the tile at p brought nearer, for a load that
@@ -393,6 +393,35 @@ struct Chunk {
         for (int k = 0; k < K; ++k)
             some.v[k] = k < there ? load_number(p + k) : identity;
         return of_pack(some);
+    }
+};
+
+/// What all rows share, of a chunk: a thread's own words, in shared memory, copied while the row is
+/// on its way. Room: for so many rows of lanes.
+template <class T, class ChunkOf, int Room = ChunkOf::rows>
+struct SharedWords {
+    using Words = typename ChunkOf::Words;
+    static constexpr std::size_t bytes_of_warp = Room * warp_size * sizeof(Words);
+    uint4* own;
+
+    /// At the end of a team's memory.
+    __device__ __forceinline__ explicit SharedWords(char* end) {
+        const int warp = static_cast<int>(threadIdx.x) / warp_size, warps = static_cast<int>(blockDim.x) / warp_size;
+        own = reinterpret_cast<uint4*>(end) - (warps - warp) * (Room * warp_size) + threadIdx.x % warp_size;
+    }
+    /// Of the m elements of the tile at p: row r, or the first ones. They are there behind
+    /// wait_for_copies().
+    __device__ __forceinline__ void copy_row(const T* p, int m, int r) const {
+        const int first = ChunkOf::first() + r * ChunkOf::lanes;
+        ChunkOf::copy_shared(own + r % Room * warp_size, p + first, m - first);
+    }
+    __device__ __forceinline__ void copy(const T* p, int m) const {
+#pragma unroll
+        for (int r = 0; r < Room; ++r)
+            copy_row(p, m, r);
+    }
+    [[nodiscard]] __device__ __forceinline__ Words at(int r) const {
+        return __builtin_bit_cast(Words, own[r % Room * warp_size]);
     }
 };
 

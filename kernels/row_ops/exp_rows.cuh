@@ -232,7 +232,7 @@ struct ShortExpRow {
                          half_blocks = keeps_terms ? policy::half_term_row_blocks : policy::half_exp_row_blocks,
                          blocks = whole ? whole_blocks : half_blocks;
     static constexpr bool repeats = false;
-    static constexpr bool early = waits_early<T, Aligned> && Op != RowOp::cross_entropy_gradient;
+    using ClusterOf = Cluster<policy::waits_early(Aligned, fp::is_f64<T>) && Op == RowOp::softmax>;
     /// Does the row stay in L1, where its element at the target is read again? Cross entropy of f32
     /// rows of 1024 takes .84 of the time so. Its gradient takes .85 to 1 (16 bits, f64), but f32 1
     /// to 1.1.
@@ -257,7 +257,7 @@ struct ShortExpRow {
         if (Op != RowOp::logsumexp) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         // A block of a cluster has one team. (With all of `shared` from number 0, 16-bit softmax of
         // long rows was 5 % slower.)
-        if (InCluster) begin_in_cluster<typename Row::State, early>(teams.memory(0).arrival);
+        if (InCluster) ClusterOf::template begin<typename Row::State>(teams.memory(0).arrival);
         // What the target says is loaded beside the row.
         typename Row::Slope g{};
         if (Op == RowOp::cross_entropy_gradient && there) {
@@ -287,7 +287,7 @@ struct ShortExpRow {
         } else {
             state = state_of_warps<1>(c.maximum, shared);
         }
-        if (InCluster) state = merged_in_cluster<early>(shared, state);
+        if (InCluster) state = ClusterOf::merged(shared, state);
         if (threadIdx.x == 0) {
             shared.state = state;
             if (Op == RowOp::logsumexp) shared.target = target;

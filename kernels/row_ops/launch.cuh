@@ -86,6 +86,11 @@ struct RowLaunch {
     [[nodiscard]] static std::uint32_t team_bytes(std::uint32_t warps, bool has_levels) {
         return static_cast<std::uint32_t>((Op::Memory::bytes(warps, has_levels) + 15) / 16 * 16);
     }
+    /// More than a kernel has unasked. Where the device does not have it, launching fails.
+    template <class Kernel>
+    static void ask_for_shared(Kernel kernel, std::size_t bytes) {
+        if (bytes > std::size_t{48} << 10) (void)allow_shared(kernel, bytes);
+    }
     /// A block a tile of a row, a cluster a row, if the device has such clusters, or else `other`.
     template <class Op, class Other>
     [[nodiscard]] Status launch_in_clusters(typename Op::Arguments a, const Other& other) const {
@@ -95,6 +100,7 @@ struct RowLaunch {
         const std::uint32_t bytes = team_bytes<Op>(row_kernels::most_warps, true);
         const dim3 threads(row_kernels::most_warps * warp_size);
         a.ahead = rows_at_once<Op>(row_kernels::most_warps * tiles);
+        ask_for_shared(kernel, bytes);
         if (!has_clusters(tiles, kernel, threads, bytes)) return other();
         do {
             const std::uint64_t of_launch = std::min<std::uint64_t>(a.rows - a.first_row, most_blocks / tiles);
@@ -118,6 +124,7 @@ struct RowLaunch {
         const std::uint32_t bytes = team_bytes<Op>(warps, a.tiles > 1 && Op::repeats);
         if (!Op::repeats) a.ahead = rows_at_once<Op>(warps);
         const std::uint64_t most = Op::repeats && a.tiles > 1 ? policy::long_row_blocks : most_blocks;
+        ask_for_shared(row_kernels::rows_kernel<Op>, teams * bytes);
         do {
             const std::uint64_t blocks = std::min((a.rows - a.first_row + teams - 1) / teams, most);
             const Status bad =

@@ -15,56 +15,74 @@ inline constexpr int blocks_of_norms = Long                                     
                                        : fp::is_f64<T>&& Op == RowOp::layernorm ? policy::layernorm_row_blocks_f64
                                                                                 : policy::norm_row_blocks;
 
-/// A thread's scale and shift of a row of lanes, as there are no registers for those of all rows.
-template <class T, class ChunkOf>
-struct ScaleWords {
-    /// Are there registers for two rows? Then a row's are loaded before those of the row before are
-    /// used.
-    static constexpr bool ahead = ChunkOf::aligned && ChunkOf::rows == spec::rows_per_chunk;
-    typename ChunkOf::Words scale{}, shift{};
+/// Scale and shift of a chunk, at the end of a team's memory: of four rows of lanes, in whose place
+/// come those of the others as they are used. rmsnorm has no shift.
+template <class T, RowOp Op, class ChunkOf>
+struct NormParameters {
+    static constexpr int room = 4, rows = ChunkOf::rows;
+    static_assert(room == rows || 2 * room == rows);
+    using Of = SharedWords<T, ChunkOf, room>;
+    using Words = typename ChunkOf::Words;
+    Of scale, shift;
 
-    /// Those of row r of the m elements of a tile from `first` on.
-    __device__ __forceinline__ void load(const Rows<T>& a, std::int64_t first, int m, int r) {
-        const int own = ChunkOf::first() + r * ChunkOf::lanes;
-        ChunkOf::load_shared(scale, a.scale + (first + own), m - own);
-        if (a.shift != nullptr) ChunkOf::load_shared(shift, a.shift + (first + own), m - own);
+    static constexpr bool may_shift = Op == RowOp::layernorm;
+
+    [[nodiscard]] static constexpr std::size_t bytes(std::uint32_t warps) {
+        return (may_shift ? 2 : 1) * warps * Of::bytes_of_warp;
+    }
+    __device__ __forceinline__ explicit NormParameters(char* end)
+        : scale(end), shift(end - blockDim.x / warp_size * Of::bytes_of_warp) {}
+    /// Of the m elements of a tile from `first` on.
+    __device__ __forceinline__ void copy(const Rows<T>& a, std::int64_t first, int m) const {
+        if (a.scale != nullptr) scale.copy(a.scale + first, m);
+        if (has_shift(a)) shift.copy(a.shift + first, m);
+        end_copies();
+    }
+    /// Of row r, behind those of the rows before. A group of copies is one of four rows, or one
+    /// row.
+    __device__ __forceinline__ void take(const Rows<T>& a, std::int64_t first, int m, int r, Words& of_scale,
+                                         Words& of_shift) const {
+        if (r == 0 || r == 7) wait_for_copies();
+        if (r == 4) wait_for_copies<3>();
+        if (r == 5) wait_for_copies<2>();
+        if (r == 6) wait_for_copies<1>();
+        of_scale = scale.at(r);
+        if (has_shift(a)) of_shift = shift.at(r);
+        if (r + room >= rows) return;
+        scale.copy_row(a.scale + first, m, r + room);
+        if (has_shift(a)) shift.copy_row(a.shift + first, m, r + room);
+        end_copies();
+    }
+    [[nodiscard]] static __device__ __forceinline__ bool has_shift(const Rows<T>& a) {
+        return may_shift && a.shift != nullptr;
     }
 };
 
 /// What both do to a row, once they know its mean and its reciprocal deviation.
-template <class T, class ChunkOf>
+template <class T, RowOp Op, class ChunkOf>
 struct Normalizer {
     using V = fp::Arithmetic<T>;
-    using Words = ScaleWords<T, ChunkOf>;
+    using Parameters = NormParameters<T, Op, ChunkOf>;
     static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
     const Rows<T>& a;
     std::uint64_t row;
     V mean, rstd;
     void* space; ///< of the warp, for ChunkOf::store()
+    const Parameters& parameters;
 
-    /// Of elements from `first` on, which are in `chunk`; `next`: if ahead, those of row 0.
-    __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m, Words next) const {
+    /// Of elements from `first` on, which are in `chunk`, and whose parameters are being copied.
+    __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
         const auto out = RowOut<T>::of(a, row).from(static_cast<std::uint64_t>(first));
         if (a.scale == nullptr) {
             ChunkOf::template store<false>(out, m, space, [&](int r, int k) { return of(chunk, r, k); });
             return;
         }
-        Words now;
+        typename ChunkOf::Words scale, shift;
         ChunkOf::store(out, m, space, [&](int r, int k) {
-            if (k == 0) {
-                if (!Words::ahead) next.load(a, first, m, r);
-                now = next;
-                if (Words::ahead && r + 1 < ChunkOf::rows) next.load(a, first, m, r + 1);
-            }
-            const V z = of(chunk, r, k), factor = ChunkOf::number(now.scale, k);
-            return a.shift != nullptr ? fp::fused(z, factor, ChunkOf::number(now.shift, k)) : z * factor;
+            if (k == 0) parameters.take(a, first, m, r, scale, shift);
+            const V z = of(chunk, r, k), factor = ChunkOf::number(scale, k);
+            return Parameters::has_shift(a) ? fp::fused(z, factor, ChunkOf::number(shift, k)) : z * factor;
         });
-    }
-    /// The same.
-    __device__ __forceinline__ void write(const ChunkOf& chunk, std::int64_t first, int m) const {
-        Words next;
-        if (Words::ahead && a.scale != nullptr) next.load(a, first, m, 0);
-        write(chunk, first, m, next);
     }
     __device__ __forceinline__ void write_again(const T* x) const {
         for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
@@ -72,6 +90,7 @@ struct Normalizer {
             const int m = static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
             ChunkOf chunk;
             chunk.load(x + first, m, T{});
+            parameters.copy(a, first, m);
             write(chunk, first, m);
         }
     }
@@ -156,7 +175,7 @@ __device__ __noinline__ void norm_again(const Rows<T>* rows, std::uint64_t row, 
 /// Normalizer).
 template <class T, RowOp Op, class ChunkOf, bool Few, class Memory, class Write>
 __device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row, Memory& memory, std::uint32_t tile,
-                                            const Write& write) {
+                                            const NormParameters<T, Op, ChunkOf>& parameters, const Write& write) {
     using V = fp::Arithmetic<T>;
     if (memory.numbers.asks_for_scale) {
         if (tile != 0) return; // the first block does it for all
@@ -164,7 +183,7 @@ __device__ __forceinline__ void finish_norm(const Rows<T>& a, std::uint64_t row,
     }
     // Of a mean that is known to be zero nothing is subtracted.
     const V mean = Op == RowOp::rmsnorm ? V{0} : memory.numbers.mean;
-    const Normalizer<T, ChunkOf> result{a, row, mean, memory.numbers.rstd, memory.shared.own_lane()};
+    const Normalizer<T, Op, ChunkOf> result{a, row, mean, memory.numbers.rstd, memory.shared.own_lane(), parameters};
     if (tile == 0) result.put();
     write(result);
 }
@@ -179,11 +198,12 @@ struct RmsNormBlock {
     using Row = ExpRow<T, RowOp::rmsnorm, Aligned>;
     using Numbers = RowNumbers<V>;
     static constexpr RowOp op = RowOp::rmsnorm;
-    static constexpr bool in_cluster = InCluster, early = waits_early<T, Aligned>;
+    static constexpr bool in_cluster = InCluster;
+    using ClusterOf = Cluster<policy::waits_early(Aligned, fp::is_f64<T>)>;
     struct Memory {
         Numbers numbers;
         Shared<T> shared; ///< with lanes behind it
-        [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+        [[nodiscard]] static constexpr std::size_t bytes_before(std::uint32_t warps, bool has_levels) {
             return offsetof(Memory, shared) + Shared<T>::bytes(warps, has_levels);
         }
     };
@@ -200,17 +220,15 @@ struct RmsNormBlock {
     static __device__ __forceinline__ void add_squares(const ChunkOf& chunk, V (&lane)[Row::K]) {
         ChunkOf::add_rows(lane, [&](int r, int k) { return chunk.at(r, k) * chunk.at(r, k); });
     }
-    [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk, std::uint64_t row,
-                                                        bool there) const {
+    /// A tile: to the first thread.
+    [[nodiscard]] __device__ __forceinline__ Acc reduce(const ChunkOf& chunk) const {
         V lane[1][Row::K];
-        chunk.load(x, there ? static_cast<int>(m) : 0, T{});
-        ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
-        if (InCluster) begin_in_cluster<Acc, early>(s.shared.arrival);
+        if (InCluster) ClusterOf::template begin<Acc>(s.shared.arrival);
         add_squares(chunk, lane[0]);
         return sums_of_team<InCluster>(lane, s.shared).of[0];
     }
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
-        return merged_in_cluster<early>(s.shared, own);
+        return ClusterOf::merged(s.shared, own);
     }
     [[nodiscard]] __device__ __forceinline__ Acc reduce_long(const T* x) const {
         const Row block{a, x, 0, s.shared, blockIdx.x};
@@ -235,7 +253,8 @@ struct LayerNormBlock {
     using Arguments = LayerNormArguments<T>;
     using Numbers = RowNumbers<V>;
     static constexpr RowOp op = RowOp::layernorm;
-    static constexpr bool in_cluster = InCluster, early = waits_early<T, Aligned>;
+    static constexpr bool in_cluster = InCluster;
+    using ClusterOf = Cluster<policy::waits_early(Aligned, fp::is_f64<T>)>;
     using Acc = acc::Moments<V>;
     using ChunkOf = Chunk<T, Aligned, Count>;
     using TileOf = moment_kernels::Tile<moment_kernels::Elements<T, Aligned && fp::is_narrow<T>>>;
@@ -257,7 +276,7 @@ struct LayerNormBlock {
         [[nodiscard]] __device__ __forceinline__ typename Upper::Buffer& upper() {
             return *reinterpret_cast<typename Upper::Buffer*>(&shared);
         }
-        [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+        [[nodiscard]] static constexpr std::size_t bytes_before(std::uint32_t warps, bool has_levels) {
             const std::size_t of_tile = warps * sizeof(typename TileOf::Buffer) / most_warps;
             const std::size_t lanes_of_tile = std::max(of_tile, Shared<T>::bytes(warps, has_levels));
             return offsetof(Memory, shared) +
@@ -281,11 +300,6 @@ struct LayerNormBlock {
         return a.weights[InCluster && tile + 1 < a.tiles ? 1 : 0];
     }
     [[nodiscard]] __device__ __forceinline__ typename TileOf::Counts counts() const { return {m, 1}; }
-    [[nodiscard]] __device__ __forceinline__ TileOf tile_of(const T* x) const {
-        typename TileOf::Pointer p{};
-        p.x = x;
-        return TileOf{p, counts(), s.buffer()};
-    }
     /// Does lane j of a tile have an element in its last row?
     [[nodiscard]] __device__ __forceinline__ bool in_last_row(std::uint32_t j) const {
         return j < (counts().m - 1) % lanes + 1;
@@ -336,15 +350,11 @@ struct LayerNormBlock {
             s.buffer().put(0, j, merge_weighted<Chunks>(part, weights().chunks[in_last_row(j) ? 0 : 1]));
         }
     }
-    /// A tile, which is left in `chunk`: to the first thread.
-    /// `there`: if not, any result.
-    [[nodiscard]] __device__ __forceinline__ Acc reduce(const T* x, ChunkOf& chunk, std::uint64_t row,
-                                                        bool there) const {
+    /// A tile: to the first thread.
+    [[nodiscard]] __device__ __forceinline__ Acc reduce(const ChunkOf& chunk) const {
         const int m = static_cast<int>(this->m), warps = static_cast<int>(blockDim.x) / warp_size;
         const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
-        chunk.load(x, there ? m : 0, T{});
-        ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
-        if (InCluster) begin_in_cluster<Acc, early>(s.arrival);
+        if (InCluster) ClusterOf::template begin<Acc>(s.arrival);
         const int remaining = m - warp * static_cast<int>(ChunkOf::Order::chunk);
         // What is run lies in one piece: with the choice inside of the loop over lanes, warps
         // waited for instructions.
@@ -372,14 +382,15 @@ struct LayerNormBlock {
         }
         if (warp != 0) return {};
         // Lanes of equally many elements are merged without a division.
-        return m % lanes == 0 ? tile_of(x).template merge_lanes<true>() : tile_of(x).template merge_lanes<false>();
+        const TileOf merged{{}, counts(), s.buffer()};
+        return m % lanes == 0 ? merged.template merge_lanes<true>() : merged.template merge_lanes<false>();
     }
 
     /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
     /// first thread.
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
-        if (is_done_in_cluster<early>()) return own;
-        own = share_in_cluster<early>(s.tiles, own, s.arrival);
+        if (ClusterOf::is_done()) return own;
+        own = ClusterOf::share(s.tiles, own, s.arrival);
         const auto tiles = static_cast<std::uint32_t>(a.tiles), lane = threadIdx.x;
         const typename Upper::Counts c{tiles, tile_items, a.tiles * tile_items - a.n};
 #pragma unroll
@@ -427,9 +438,16 @@ struct LayerNormBlock {
 template <class Block, bool Long>
 struct NormRow {
     using T = typename Block::Type;
-    using Memory = typename Block::Memory;
     using Arguments = typename Block::Arguments;
     using ChunkOf = typename Block::ChunkOf;
+    using Parameters = NormParameters<T, Block::op, ChunkOf>;
+    struct Memory : Block::Memory {
+        [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+            return (Block::Memory::bytes_before(warps, has_levels) + 15) / 16 * 16 + Parameters::bytes(warps);
+        }
+    };
+    static constexpr std::size_t bytes_of_long =
+        (Block::Memory::bytes_before(most_warps, true) + 15) / 16 * 16 + Parameters::bytes(most_warps);
     static constexpr int blocks = blocks_of_norms<T, Block::op, Long, ChunkOf::rows>;
     static constexpr bool repeats = Long;
 
@@ -439,23 +457,25 @@ struct NormRow {
         const std::uint32_t tile = Block::in_cluster ? cluster_rank() : 0, first = tile * ChunkOf::Order::tile;
         const Block block{a, memory, tile, items_in_tile(first, a.n, ChunkOf::Order::tile)};
         ChunkOf chunk;
-        auto found = block.reduce(x_of(a, row) + first, chunk, row, there);
+        const int m = static_cast<int>(block.m);
+        chunk.load(x_of(a, row) + first, there ? m : 0, T{});
+        const Parameters parameters(reinterpret_cast<char*>(&memory) + teams.bytes);
+        parameters.copy(a, first, m);
+        ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
+        auto found = block.reduce(chunk);
         if (Block::in_cluster) found = block.merge_in_cluster(found);
         if (threadIdx.x == 0) memory.numbers = Block::kept(found);
-        const int m = static_cast<int>(block.m);
-        ScaleWords<T, ChunkOf> scales; // in a cluster loaded while others compute
-        if (Block::in_cluster && scales.ahead && a.scale != nullptr) scales.load(a, first, m, 0);
         teams.for_each([&](Memory& team, std::uint32_t) { team.numbers = Block::numbers(a, team.numbers); });
         if (!there) return;
-        finish_norm<T, Block::op, ChunkOf, true>(a, row, memory, tile, [&](const auto& result) {
-            Block::in_cluster ? result.write(chunk, first, m, scales) : result.write(chunk, first, m);
-        });
+        finish_norm<T, Block::op, ChunkOf, true>(a, row, memory, tile, parameters,
+                                                 [&](const auto& result) { result.write(chunk, first, m); });
     }
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t row, Memory& memory) {
         const auto found = Block{a, memory, 0, 0}.reduce_long(x_of(a, row));
         if (threadIdx.x == 0) memory.numbers = Block::numbers(a, Block::kept(found));
         sync_team();
-        finish_norm<T, Block::op, ChunkOf, false>(a, row, memory, 0,
+        const Parameters parameters(reinterpret_cast<char*>(&memory) + bytes_of_long);
+        finish_norm<T, Block::op, ChunkOf, false>(a, row, memory, 0, parameters,
                                                   [&](const auto& result) { result.write_again(x_of(a, row)); });
     }
     [[nodiscard]] static __device__ __forceinline__ const T* x_of(const Rows<T>& a, std::uint64_t row) {

@@ -49,7 +49,7 @@ struct alignas(16) Shared {
     [[nodiscard]] __device__ __forceinline__ Upper<Acc>& upper() {
         return *reinterpret_cast<Upper<Acc>*>(this + 1);
     }
-    [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
+    [[nodiscard]] static constexpr std::size_t bytes(std::uint32_t warps, bool has_levels) {
         const std::size_t of_lanes = warps * lanes * sizeof(V);
         const std::size_t above = std::max(sizeof(Upper<acc::Rounded<V>>), sizeof(Upper<spec::ExpState<T>>));
         return sizeof(Shared) + (has_levels ? std::max(of_lanes, above) : of_lanes);
@@ -195,45 +195,43 @@ __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
     return own;
 }
 
-/// Does a block of a cluster wait early, when it has asked for its elements, until the others run?
-/// Else it waits when it has something to store there. Each warp that waits makes L1 forget, in
-/// which rows that begin anywhere have what is loaded twice.
-template <class T, bool Aligned>
-inline constexpr bool waits_early = Aligned && !fp::is_f64<T>;
-
-/// A row of more than one tile may be a cluster's, a block each: what a block does before all else,
-/// if the results of tiles are Items.
-template <class Item, bool Early = false>
-__device__ __forceinline__ void begin_in_cluster(Arrival& arrival) {
-    arrival.expect(cluster_blocks() * sizeof(Item));
-    sync_warp();
-    arrive_in_cluster();
-    if (Early) wait_for_cluster();
-}
-/// All but the first warp, which have nothing to store. They wait for the cluster as well: to
-/// racecheck that is a barrier of all threads, at which it stands still without them.
+/// A row of more than one tile may be a cluster's, a block each: what its blocks tell each other of
+/// their tiles. Early: as policy::waits_early() says.
 template <bool Early>
-__device__ __forceinline__ bool is_done_in_cluster() {
-    if (threadIdx.x < warp_size) return false;
-    if (!Early) wait_for_cluster();
-    return true;
-}
-/// What the first thread of each block found out of its tile: that of tile i, to thread i of each,
-/// by the first warp. All else that a block waits for is what is stored in its own memory.
-template <bool Early, class Item>
-__device__ __forceinline__ Item share_in_cluster(Item* of_tiles, Item own, const Arrival& arrival) {
-    if (!Early) wait_for_cluster(); // all blocks run
-    own = shuffle_from(own, 0);
-    if (threadIdx.x < cluster_blocks()) arrival.put(of_tiles + cluster_rank(), threadIdx.x, own);
-    arrival.wait();
-    return threadIdx.x < cluster_blocks() ? of_tiles[threadIdx.x] : Item{};
-}
-/// Of the row, what the first thread of each block found out of its tile: to the first thread.
-template <bool Early = false, class T, class Acc>
-__device__ __forceinline__ Acc merged_in_cluster(Shared<T>& s, Acc own) {
-    if (is_done_in_cluster<Early>()) return own;
-    return merge_few(share_in_cluster<Early>(s.template tiles_as<Acc>(), own, s.arrival), cluster_blocks());
-}
+struct Cluster {
+    /// What a block does before all else, if the results of tiles are Items.
+    template <class Item>
+    static __device__ __forceinline__ void begin(Arrival& arrival) {
+        arrival.expect(cluster_blocks() * sizeof(Item));
+        sync_warp();
+        arrive_in_cluster();
+        if (Early) wait_for_cluster();
+    }
+    /// All but the first warp, which have nothing to store. They wait for the cluster as well: to
+    /// racecheck that is a barrier of all threads, at which it stands still without them.
+    static __device__ __forceinline__ bool is_done() {
+        if (threadIdx.x < warp_size) return false;
+        if (!Early) wait_for_cluster();
+        return true;
+    }
+    /// What the first thread of each block found out of its tile: that of tile i, to thread i of
+    /// each, by the first warp. All else that a block waits for is what is stored in its own
+    /// memory.
+    template <class Item>
+    static __device__ __forceinline__ Item share(Item* of_tiles, Item own, const Arrival& arrival) {
+        if (!Early) wait_for_cluster(); // all blocks run
+        own = shuffle_from(own, 0);
+        if (threadIdx.x < cluster_blocks()) arrival.put(of_tiles + cluster_rank(), threadIdx.x, own);
+        arrival.wait();
+        return threadIdx.x < cluster_blocks() ? of_tiles[threadIdx.x] : Item{};
+    }
+    /// Of the row, what the first thread of each block found out of its tile: to the first thread.
+    template <class T, class Acc>
+    static __device__ __forceinline__ Acc merged(Shared<T>& s, Acc own) {
+        if (is_done()) return own;
+        return merge_few(share(s.template tiles_as<Acc>(), own, s.arrival), cluster_blocks());
+    }
+};
 
 /// The greater; a, if b is NaN.
 __device__ __forceinline__ float greater_number(float a, float b) {

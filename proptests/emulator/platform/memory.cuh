@@ -48,5 +48,11 @@ inline void store16(void* p, const std::uint32_t (&w)[4]) {
 }
 
 inline void prefetch_to_l2(const void*) {}
+inline void copy16_to_shared(void* to, const void* from) {
+    *static_cast<uint4*>(to) = load16_once(from);
+}
+inline void end_copies() {}
+template <int Last = 0>
+void wait_for_copies() {}
 
 } // namespace detreduce::cuda
