@@ -44,28 +44,29 @@ __device__ __forceinline__ void wait_for_cluster() {
 #endif
 }
 
-/// Bytes that blocks of the cluster store in this one's shared memory, counted as they arrive: as
-/// many as are expected, once.
+/// Bytes that blocks of the cluster store in this one's shared memory, counted as they arrive,
+/// once.
 class Arrival {
   public:
-    /// Makes the barrier, and says how many bytes will arrive. All threads call it, before the
-    /// blocks meet. The compiler must know that they have one address of it, and the warp must meet
-    /// between the two: without either racecheck reports a race that is none.
-    __device__ __forceinline__ void expect(std::uint32_t bytes) {
+    /// Makes the barrier. All threads call it, before the blocks meet. They have one address, and
+    /// the least of a warp's is in a uniform register. Where ptxas does not know that it is one, it
+    /// makes a loop over addresses: there racecheck reports races that are none, and under
+    /// synccheck the kernel fails.
+    __device__ __forceinline__ void make() {
 #if __CUDA_ARCH__ >= 900
+        const std::uint32_t at = warp_min(address_of(this));
         if (threadIdx.x == 0)
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
-                         "fence.mbarrier_init.release.cluster;" ::"r"(address_of(this))
-                         : "memory");
-        sync_warp();
-        if (threadIdx.x == 0)
-            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(this)), "r"(bytes)
+                         "fence.mbarrier_init.release.cluster;" ::"r"(at)
                          : "memory");
 #endif
     }
-    /// Until they have arrived, and are seen.
-    __device__ __forceinline__ void wait() const {
+    /// Until so many bytes have arrived, and are seen. A warp calls it.
+    __device__ __forceinline__ void wait(std::uint32_t bytes) const {
 #if __CUDA_ARCH__ >= 900
+        if (threadIdx.x == 0)
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(this)), "r"(bytes)
+                         : "memory");
         std::uint32_t done = 0;
         while (done == 0)
             asm volatile("{.reg .pred done;\n"

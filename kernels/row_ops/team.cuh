@@ -199,10 +199,9 @@ __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
 /// their tiles. Early: as policy::waits_early() says.
 template <bool Early>
 struct Cluster {
-    /// What a block does before all else, if the results of tiles are Items.
-    template <class Item>
+    /// What a block does before all else.
     static __device__ __forceinline__ void begin(Arrival& arrival) {
-        arrival.expect(cluster_blocks() * sizeof(Item));
+        arrival.make();
         sync_warp();
         arrive_in_cluster();
         if (Early) wait_for_cluster();
@@ -222,7 +221,7 @@ struct Cluster {
         if (!Early) wait_for_cluster(); // all blocks run
         own = shuffle_from(own, 0);
         if (threadIdx.x < cluster_blocks()) arrival.put(of_tiles + cluster_rank(), threadIdx.x, own);
-        arrival.wait();
+        arrival.wait(cluster_blocks() * sizeof(Item));
         return threadIdx.x < cluster_blocks() ? of_tiles[threadIdx.x] : Item{};
     }
     /// Of the row, what the first thread of each block found out of its tile: to the first thread.

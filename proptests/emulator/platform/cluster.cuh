@@ -24,20 +24,20 @@ inline void wait_for_cluster() {
 
 class Arrival {
   public:
-    void expect(std::uint32_t bytes) {
+    void make() {
         if (threadIdx.x != 0) return;
         emulator::expect_once();
-        missing = bytes;
+        arrived = 0;
     }
-    void wait() const {
-        emulator::wait_until([this] { return missing == 0; });
+    void wait(std::uint32_t bytes) const {
+        emulator::wait_until([this, bytes] { return arrived == bytes; });
     }
     template <class Item>
     void put(Item* p, std::uint32_t rank, const Item& item) const {
         if (!emulator::all_in_cluster()) emulator::fail("a store in a block that may not run yet");
         if (emulator::has_ended(rank)) emulator::fail("a store in a block that has ended");
         std::memcpy(in_block(p, rank), &item, sizeof item);
-        const_cast<Arrival*>(in_block(this, rank))->missing -= sizeof item;
+        const_cast<Arrival*>(in_block(this, rank))->arrived += sizeof item;
     }
 
   private:
@@ -47,7 +47,7 @@ class Arrival {
             reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(emulator::dynamic_shared());
         return reinterpret_cast<Item*>(reinterpret_cast<std::uintptr_t>(emulator::dynamic_shared(rank)) + at);
     }
-    std::uint64_t missing;
+    std::uint64_t arrived;
 };
 
 } // namespace detreduce::cuda
