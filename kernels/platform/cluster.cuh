@@ -48,13 +48,15 @@ __device__ __forceinline__ void wait_for_cluster() {
 /// once.
 class Arrival {
   public:
-    /// Makes the barrier. All threads call it, before the blocks meet. They have one address, and
-    /// the least of a warp's is in a uniform register. Where ptxas does not know that it is one, it
-    /// makes a loop over addresses: there racecheck reports races that are none, and under
-    /// synccheck the kernel fails.
+    /// Makes the barrier. All threads call it, before the blocks meet. They have one address:
+    /// Known: ptxas knows that, too. Where it does not, it makes a loop over addresses, in which
+    /// racecheck reports races that are none, and under synccheck the kernel fails; the least
+    /// address of a warp it knows, but is waited for.
+    template <bool Known>
     __device__ __forceinline__ void make() {
 #if __CUDA_ARCH__ >= 900
-        const std::uint32_t at = warp_min(address_of(this));
+        std::uint32_t at = address_of(this);
+        if constexpr (!Known) at = warp_min(at);
         if (threadIdx.x == 0)
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
                          "fence.mbarrier_init.release.cluster;" ::"r"(at)

@@ -257,7 +257,7 @@ struct ShortExpRow {
         if (Op != RowOp::logsumexp) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         // A block of a cluster has one team. (With all of `shared` from number 0, 16-bit softmax of
         // long rows was 5 % slower.)
-        if (InCluster) ClusterOf::begin(teams.memory(0).arrival);
+        if (InCluster) ClusterOf::template begin<Aligned>(teams.memory(0).arrival);
         // What the target says is loaded beside the row.
         typename Row::Slope g{};
         if (Op == RowOp::cross_entropy_gradient && there) {

@@ -223,7 +223,7 @@ struct RmsNormBlock {
     /// A tile: to the first thread.
     [[nodiscard]] __device__ __forceinline__ Acc reduce(const ChunkOf& chunk) const {
         V lane[1][Row::K];
-        if (InCluster) ClusterOf::begin(s.shared.arrival);
+        if (InCluster) ClusterOf::template begin<Aligned>(s.shared.arrival);
         add_squares(chunk, lane[0]);
         return sums_of_team<InCluster>(lane, s.shared).of[0];
     }
@@ -354,7 +354,7 @@ struct LayerNormBlock {
     [[nodiscard]] __device__ __forceinline__ Acc reduce(const ChunkOf& chunk) const {
         const int m = static_cast<int>(this->m), warps = static_cast<int>(blockDim.x) / warp_size;
         const int warp = threadIdx.x / warp_size, own = static_cast<int>(threadIdx.x) % warp_size * K;
-        if (InCluster) ClusterOf::begin(s.arrival);
+        if (InCluster) ClusterOf::template begin<Aligned>(s.arrival);
         const int remaining = m - warp * static_cast<int>(ChunkOf::Order::chunk);
         // What is run lies in one piece: with the choice inside of the loop over lanes, warps
         // waited for instructions.

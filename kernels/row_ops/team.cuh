@@ -199,9 +199,11 @@ __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
 /// their tiles. Early: as policy::waits_early() says.
 template <bool Early>
 struct Cluster {
-    /// What a block does before all else.
+    /// What a block does before all else. Known: as Arrival::make() says. Where rows begin anywhere
+    /// it is not so in all kernels.
+    template <bool Known>
     static __device__ __forceinline__ void begin(Arrival& arrival) {
-        arrival.make();
+        arrival.make<Known>();
         sync_warp();
         arrive_in_cluster();
         if (Early) wait_for_cluster();

@@ -24,6 +24,7 @@ inline void wait_for_cluster() {
 
 class Arrival {
   public:
+    template <bool Known>
     void make() {
         if (threadIdx.x != 0) return;
         emulator::expect_once();
