@@ -48,10 +48,10 @@ __device__ __forceinline__ void wait_for_cluster() {
 /// once.
 class Arrival {
   public:
-    /// Makes the barrier. All threads call it, before the blocks meet. They have one address:
-    /// Known: ptxas knows that, too. Where it does not, it makes a loop over addresses, in which
-    /// racecheck reports races that are none, and under synccheck the kernel fails; the least
-    /// address of a warp it knows, but is waited for.
+    /// Makes the barrier. All threads call it, before the blocks meet. They have one address;
+    /// Known: ptxas knows that. Where it does not, it makes a loop over addresses, in which
+    /// racecheck reports races that are none, and under synccheck the kernel fails. Of a warp's
+    /// minimum it knows it, but that is waited for.
     template <bool Known>
     __device__ __forceinline__ void make() {
 #if __CUDA_ARCH__ >= 900

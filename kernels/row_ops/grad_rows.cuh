@@ -119,7 +119,7 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
         const Elements elements(a, row, tile * tile_items, m, reinterpret_cast<char*>(&shared) + teams.bytes);
         Chunk<T, Aligned>::prefetch_ahead(a, a.x, a.stride, row, tile);
         Chunk<T, Aligned>::prefetch_ahead(a, a.upstream, a.upstream_stride, row, tile);
-        // Whatever ptxas knows: blocks wait late, when the least address has been found.
+        // Not known to ptxas or known: blocks wait late, when the minimum has been found.
         if (a.tiles > 1) Cluster<false>::begin<false>(teams.memory(0).arrival);
         V sum[2]{}, lane[G::sums][K];
         elements.add_terms(of, lane);
