@@ -267,7 +267,7 @@ inline constexpr std::uint32_t most_row_cluster = 16;
 /// Does a block of a cluster wait early, when it has asked for its elements, until the others run?
 /// Else it waits when it has something to store there. Each warp that waits makes L1 forget, in
 /// which rows that begin anywhere have what is loaded twice. Of softmax and of norms: what else is
-/// a cluster's loses up to 4 % so.
+/// a cluster's loses up to 7 % so.
 constexpr bool waits_early(bool aligned, bool of_f64) {
     return aligned && !of_f64;
 }

@@ -48,22 +48,21 @@ __device__ __forceinline__ void wait_for_cluster() {
 /// once.
 class Arrival {
   public:
-    /// Makes the barrier. All threads call it, before the blocks meet. They have one address;
-    /// Known: ptxas knows that. Where it does not, it makes a loop over addresses, in which
-    /// racecheck reports races that are none, and under synccheck the kernel fails. Of a warp's
-    /// minimum it knows it, but that is waited for.
+    /// Makes the barrier. All threads call it, before the blocks meet. They have one address.
+    /// Known: ptxas can tell. If it cannot, it makes a loop over addresses, in which racecheck
+    /// reports races that are none, and under synccheck the kernel fails. The minimum of a warp's
+    /// addresses needs no loop, but takes time.
     template <bool Known>
     __device__ __forceinline__ void make() {
 #if __CUDA_ARCH__ >= 900
-        std::uint32_t at = address_of(this);
-        if constexpr (!Known) at = warp_min(at);
+        const std::uint32_t at = Known ? address_of(this) : warp_min(address_of(this));
         if (threadIdx.x == 0)
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
                          "fence.mbarrier_init.release.cluster;" ::"r"(at)
                          : "memory");
 #endif
     }
-    /// Until so many bytes have arrived, and are seen. A warp calls it.
+    /// Until so many bytes have arrived, and are seen. The block's first warp calls it.
     __device__ __forceinline__ void wait(std::uint32_t bytes) const {
 #if __CUDA_ARCH__ >= 900
         if (threadIdx.x == 0)

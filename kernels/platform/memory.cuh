@@ -98,7 +98,7 @@ __device__ __forceinline__ void end_copies() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/// For all groups but the last ones, three at most.
+/// Waits for all of the thread's groups but the last ones.
 template <int Last = 0>
 __device__ __forceinline__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800

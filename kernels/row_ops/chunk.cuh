@@ -231,7 +231,8 @@ struct Chunk {
     [[nodiscard]] static __device__ __forceinline__ Words whole_words(const T* p) {
         return __builtin_bit_cast(Words, load_read_only(reinterpret_cast<const uint4*>(p)));
     }
-    /// Copies 16 bytes at p, where `there` elements exist, to shared memory, without a wait.
+    /// Copies 16 bytes at p, where `there` elements exist, to shared memory: without a wait where p
+    /// is a multiple of 16.
     static __device__ __forceinline__ void copy_shared(uint4* to, const T* p, int there) {
         if (Aligned || (there >= K && reinterpret_cast<std::uintptr_t>(p) % 16 == 0)) {
             if (there > 0) copy16_to_shared(to, p);

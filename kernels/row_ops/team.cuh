@@ -199,8 +199,8 @@ __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
 /// their tiles. Early: as policy::waits_early() says.
 template <bool Early>
 struct Cluster {
-    /// What a block does before all else. Known: as Arrival::make() says. Where rows begin anywhere
-    /// it is not so in all kernels.
+    /// What a block does before all else. Known: as Arrival::make() says; ptxas cannot tell in
+    /// some kernels of rows that begin anywhere.
     template <bool Known>
     static __device__ __forceinline__ void begin(Arrival& arrival) {
         arrival.make<Known>();
