@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -43,6 +44,7 @@ struct Fiber {
     uint3 thread{};
     unsigned number = 0;
     State state = State::ready;
+    std::vector<std::vector<std::pair<void*, const void*>>> copies{1}; ///< not waited for, by groups; the last is open
 };
 struct Warp {
     unsigned threads = 0, arrived = 0, round = 0;
@@ -224,6 +226,21 @@ bool has_ended(unsigned rank) {
 }
 void expect_once() {
     if (std::exchange(grid.running->block->expects, true)) fail("a block expects results of its cluster again");
+}
+void copy16_later(void* to, const void* from) {
+    grid.running->copies.back().emplace_back(to, from);
+    std::memset(to, 0xff, 16);
+}
+void end_copies() {
+    grid.running->copies.emplace_back();
+}
+void wait_for_copies(std::size_t last) {
+    auto& copies = grid.running->copies;
+    while (copies.size() - 1 > last) {
+        for (const auto& [to, from] : copies.front())
+            std::memcpy(to, from, 16);
+        copies.erase(copies.begin());
+    }
 }
 void wait_until(const std::function<bool()>& done) {
     for (int rounds = 0; !done(); ++rounds) {

@@ -1,7 +1,8 @@
 // Runs the kernels of kernels/ on the CPU: every thread of a block is a fiber, which runs until it
 // waits for others. What is found: other bits, barriers and shuffles that not all threads reach,
-// misaligned vector loads, and memory that was never written, which is full of NaN. Not: races that
-// no order of fibers shows, and how fast a kernel is. Included before every source (-include).
+// misaligned vector loads, memory that was never written, which is full of NaN, and copies that are
+// read before they were waited for. Not: races that no order of fibers shows, and how fast a kernel
+// is. Included before every source (-include).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -63,6 +64,12 @@ void arrive_in_cluster();
 [[nodiscard]] bool has_ended(unsigned rank);
 /// Fails where the block has expected results of its cluster before: kernels wait for them once.
 void expect_once();
+/// 16 bytes, of which each bit is 1 until the thread has waited for them.
+void copy16_later(void* to, const void* from);
+/// Copies since the last call are a group.
+void end_copies();
+/// Waits for all of the thread's groups but the last ones.
+void wait_for_copies(std::size_t last);
 /// Waits until `done`, which others see to.
 void wait_until(const std::function<bool()>& done);
 /// This thread's number in its warp.

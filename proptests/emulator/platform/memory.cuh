@@ -49,10 +49,16 @@ inline void store16(void* p, const std::uint32_t (&w)[4]) {
 
 inline void prefetch_to_l2(const void*) {}
 inline void copy16_to_shared(void* to, const void* from) {
-    *static_cast<uint4*>(to) = load16_once(from);
+    if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from)) % 16 != 0)
+        emulator::fail("a copy at a misaligned address");
+    emulator::copy16_later(to, from);
 }
-inline void end_copies() {}
+inline void end_copies() {
+    emulator::end_copies();
+}
 template <int Last = 0>
-void wait_for_copies() {}
+void wait_for_copies() {
+    emulator::wait_for_copies(Last);
+}
 
 } // namespace detreduce::cuda
