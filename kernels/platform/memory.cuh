@@ -72,6 +72,20 @@ __device__ __forceinline__ void load16_of_halves_if(bool there, const std::uint1
                  : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
 }
 
+/// The same, if 8 halves or more are there. (With a condition that is worked out before, one way of
+/// two of rows of any alignment had no such condition any more: ptxas of CUDA 13.0.)
+__device__ __forceinline__ void load16_of_halves_if_8(int there, const std::uint16_t* p, bool odd,
+                                                      std::uint32_t (&words)[5]) {
+    asm volatile("{.reg .pred there, odd, even;\n"
+                 "setp.gt.s32 there, %6, 7; setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"
+                 "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; mov.u32 %4, 0;\n"
+                 "@odd ld.global.nc.u16 %0, [%5 + -2]; @there ld.global.nc.u32 %1, [%5];\n"
+                 "@there ld.global.nc.u32 %2, [%5 + 4]; @there ld.global.nc.u32 %3, [%5 + 8];\n"
+                 "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"
+                 : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3]), "=&r"(words[4])
+                 : "l"(p + (odd ? 1 : 0)), "r"(there), "r"(static_cast<int>(odd)));
+}
+
 /// 16 bytes, to a multiple of 16: of four words that were put together the compiler would make four
 /// stores.
 __device__ __forceinline__ void store16(void* p, const std::uint32_t (&w)[4]) {

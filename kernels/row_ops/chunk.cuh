@@ -87,14 +87,16 @@ struct RowOut {
 template <class T>
 struct MovedStore {
     static constexpr bool halves = sizeof(T) == 2;
-    char* out;    ///< of the first row
-    int bytes;    ///< of all rows
-    int before;   ///< bytes before the first in its 16
-    int neighbor; ///< the thread before, but if nothing moves, this one
-    uint4 last;   ///< what the thread had in the row before
+    char* out;                  ///< of the first row
+    int bytes;                  ///< of all rows
+    std::uint32_t whole_before; ///< 16 bytes that begin before it are all there
+    int before;                 ///< bytes before the first in its 16
+    int neighbor;               ///< the thread before, but if nothing moves, this one
+    uint4 last;                 ///< what the thread had in the row before
 
     __device__ __forceinline__ MovedStore(T* first, int elements)
         : out(reinterpret_cast<char*>(first)), bytes(elements * static_cast<int>(sizeof(T))),
+          whole_before(bytes < 16 ? 0 : static_cast<std::uint32_t>(bytes) - 15),
           before(static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % 16)),
           neighbor((thread() + (before == 0 ? 0 : warp_size - 1)) % warp_size), last{} {}
     /// The row that begins with byte `first` of all. No branch: threads that may go different ways
@@ -134,7 +136,7 @@ struct MovedStore {
             w[i] = moves ? w[i + By] : w[i];
     }
     __device__ __forceinline__ void store(int at, const std::uint32_t (&w)[4]) const {
-        if (at >= 0 && at + 16 <= bytes) {
+        if (static_cast<std::uint32_t>(at) < whole_before) {
             store16(out + at, w);
         } else if (at + 16 > 0 && at < bytes) {
             store_some(out + at, -at, bytes - at, {w[0], w[1], w[2], w[3]});
@@ -151,6 +153,10 @@ struct MovedStore {
         }
     }
 };
+
+/// −∞
+template <class T>
+inline constexpr T lowest_of = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> | fp::sign_mask<T>));
 
 /// Count: how many rows of a chunk this holds, from the first one on.
 template <class T, bool Aligned, int Count = spec::rows_per_chunk>
@@ -178,54 +184,51 @@ struct Chunk {
     }
     /// Of the `m` elements of the tile at p. In the place of what is not there is `identity`. Kept:
     /// the elements stay in L1 and L2, as rows that are not Aligned always do. Else they do not
-    /// stay in L1, and are the first to leave L2.
-    template <bool Kept = false>
+    /// stay in L1, and are the first to leave L2. ByElement: of rows that begin anywhere each
+    /// element is asked for, and not first whether all are there. Norms, their gradients and that
+    /// of cross entropy are up to 4 % faster so, others up to 15 % slower.
+    template <bool Kept = false, bool ByElement = false>
     __device__ __forceinline__ void load(const T* p, int m, T identity) {
         const T* const own = p + first();
         const int remaining = m - first();
         const Words nothing = repeated(identity);
-        if constexpr (Aligned) {
-            const auto row = [&](int r) {
-                const T* const at = own + r * lanes;
-                if constexpr (Kept) return whole_words(at);
-                return of_pack(load_pack<Source::aligned_input, T, K>(at));
-            };
-            if (m - first_of_warp() >= rows * lanes) { // all of the warp, or none
+        const auto load_rows = [&](auto of_whole) {
+            constexpr bool whole = decltype(of_whole)::value;
+            if constexpr (!Aligned && fp::has_16_bits<T>) {
+                const bool odd = is_upper_half(own);
+                RawHalves raw[rows];
 #pragma unroll
                 for (int r = 0; r < rows; ++r)
-                    words[r] = row(r);
+                    load16_of_halves_if_8(whole ? K : remaining - r * lanes,
+                                          reinterpret_cast<const std::uint16_t*>(own + r * lanes), odd, raw[r].word);
+#pragma unroll
+                for (int r = 0; r < rows; ++r) {
+                    words[r] = of_pack(put_together<T>(raw[r], odd));
+                    const int there = remaining - r * lanes;
+                    if (!whole && there < K) words[r] = there > 0 ? some_of(own + r * lanes, there, identity) : nothing;
+                }
             } else {
 #pragma unroll
                 for (int r = 0; r < rows; ++r) {
+                    const T* const at = own + r * lanes;
+                    const int there = remaining - r * lanes;
                     words[r] = nothing;
-                    if (r * lanes < remaining) words[r] = row(r);
+                    if constexpr (!Aligned) {
+#pragma unroll
+                        for (int k = 0; k < K; ++k) {
+                            if (!whole && k >= there) continue;
+                            const T item = load_number(at + k);
+                            __builtin_memcpy(words[r].w + k * sizeof(T) / 4, &item, sizeof item);
+                        }
+                    } else if (whole || there > 0) {
+                        words[r] = Kept ? whole_words(at) : of_pack(load_pack<Source::aligned_input, T, K>(at));
+                    }
                 }
             }
-        } else if constexpr (fp::has_16_bits<T>) {
-            const bool odd = is_upper_half(own);
-            RawHalves raw[rows];
-#pragma unroll
-            for (int r = 0; r < rows; ++r)
-                raw[r] = load_raw_halves_if(r * lanes + K <= remaining, own + r * lanes, odd);
-#pragma unroll
-            for (int r = 0; r < rows; ++r) {
-                const Words whole = of_pack(put_together<T>(raw[r], odd));
-                const int there = remaining - r * lanes;
-                words[r] = there >= K ? whole : nothing;
-                if (there > 0 && there < K) words[r] = some_of(own + r * lanes, there, identity);
-            }
-        } else {
-#pragma unroll
-            for (int r = 0; r < rows; ++r) {
-                words[r] = nothing;
-#pragma unroll
-                for (int k = 0; k < K; ++k) {
-                    if (r * lanes + k >= remaining) continue;
-                    const T item = load_number(own + r * lanes + k);
-                    __builtin_memcpy(words[r].w + k * sizeof(T) / 4, &item, sizeof item);
-                }
-            }
-        }
+        };
+        const bool is_whole =
+            (Aligned || !ByElement) && m - first_of_warp() >= rows * lanes; // all of the warp, or none
+        is_whole ? load_rows(std::true_type{}) : load_rows(std::false_type{});
     }
     /// 16 bytes at p, which stay in L1.
     [[nodiscard]] static __device__ __forceinline__ Words whole_words(const T* p) {

@@ -24,9 +24,9 @@ template <class Half>
 __device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
 #endif
 
-/// What a warp knows of its chunk: the maximum z, and the sum of the lane whose first element that
-/// is the maximum is taken out.
-template <class T, bool Aligned, int Count = spec::rows_per_chunk>
+/// What a warp knows of its chunk: the maximum z, whose first element is taken out. Keeps: the
+/// chunk stays as it is, and that element's lane is added up apart, which takes longer.
+template <class T, bool Aligned, bool Keeps, int Count = spec::rows_per_chunk>
 struct ExpChunk {
     using V = fp::Arithmetic<T>;
     using ChunkOf = Chunk<T, Aligned, Count>;
@@ -37,10 +37,10 @@ struct ExpChunk {
     spec::ExpReference<V> reference;
     bool is_owner; ///< of the element that is taken out
     int lane;      ///< of that element
-    V sum;         ///< of that lane, without it
+    V sum;         ///< of that lane, without it, if the chunk stays
 
     /// Of a tile of m elements. `space`: the warp's lanes, in shared memory.
-    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(const ChunkOf& chunk, int m, V* space) {
+    [[nodiscard]] static __device__ __forceinline__ ExpChunk of(ChunkOf& chunk, int m, V* space) {
         const int left = m - static_cast<int>(threadIdx.x / warp_size) * (rows * lanes);
         ExpChunk c{V{}, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}, false, 0, V{}};
         const std::uint32_t rows_of_maximum = c.find_maximum(chunk);
@@ -80,10 +80,11 @@ struct ExpChunk {
         add_rows(
             chunk, sums, [](int, int, const auto& t, V sum) { return t.added_to(sum); }, [](int, int) {});
     }
-    /// The lanes of the thread, of which one is another, to where the team looks for them.
+
+    /// The lanes of the thread to where the team looks for them.
     __device__ __forceinline__ void put(const V (&sums)[K], V* space) const {
         put_lanes(space, sums);
-        if (is_owner) space[lane] = sum;
+        if (Keeps && is_owner) space[lane] = sum;
     }
 
   private:
@@ -101,7 +102,9 @@ struct ExpChunk {
             }
             most = greater_number(greater_number(most, ChunkOf::low(of_both)), ChunkOf::high(of_both));
             maximum = maximum_of_warp(most);
-            const std::uint32_t bound = rounded_to<T>(maximum).bits * 0x10001u; // it is one of them, or exp_lowest
+            // Exact: it is one of them, or exp_lowest.
+            const std::uint32_t bound =
+                std::is_same_v<T, bfloat16> ? both_bf16_of_f32(maximum, maximum) : both_f16_of_f32(maximum, maximum);
 #pragma unroll
             for (int r = 0; r < rows; ++r)
                 found |= not_less_of_both<T>(of_row[r], bound) & 0x10001u << r;
@@ -128,36 +131,47 @@ struct ExpChunk {
         const auto& w = chunk.words[r].w;
         return greater_of_both<T>(greater_of_both<T>(w[0], w[1]), greater_of_both<T>(w[2], w[3]));
     }
-    /// Finds the first element that is the maximum, and adds up its lane.
-    __device__ __forceinline__ void take_out(const ChunkOf& chunk, std::uint32_t rows_of_maximum, T* space) {
+    /// Finds the first element that is the maximum, where the rows of the thread that has it lie in
+    /// `space`.
+    __device__ __forceinline__ void take_out(ChunkOf& chunk, std::uint32_t rows_of_maximum, T* space) {
         // Of numbers that count as exp_lowest the first is taken out, whatever they are.
         const bool some = maximum > spec::exp_lowest<V> && rows_of_maximum != 0;
-        const auto found = static_cast<std::uint32_t>(__ffs(static_cast<int>(rows_of_maximum)));
-        const std::uint32_t row = warp_min(some ? found - 1 : 0x7fffffffu);
+        const auto first_row = static_cast<std::uint32_t>(__ffs(static_cast<int>(rows_of_maximum))) - 1;
         const std::uint32_t thread = threadIdx.x % warp_size;
-        const bool known = row < rows;
-        const std::uint32_t of_row = known ? row : 0;
-        const std::uint32_t owners = votes_of_warp(known && (rows_of_maximum >> of_row & 1u) != 0);
-        const auto owner = known ? static_cast<std::uint32_t>(__ffs(static_cast<int>(owners))) - 1 : 0u;
+        const std::uint32_t first = warp_min(some ? first_row * warp_size + thread : 0x7fffffffu);
+        const bool known = first < rows * warp_size;
+        const std::uint32_t row = known ? first / warp_size : 0, owner = known ? first % warp_size : 0;
         is_owner = thread == owner;
+        auto* const all = reinterpret_cast<uint4*>(space);
         if (is_owner) {
 #pragma unroll
             for (int r = 0; r < rows; ++r)
-                reinterpret_cast<uint4*>(space)[r] = __builtin_bit_cast(uint4, chunk.words[r]);
+                all[r] = __builtin_bit_cast(uint4, chunk.words[r]);
         }
         sync_warp();
-        const bool is = fp::widen(space[of_row * K + thread % K]) >= maximum;
-        const std::uint32_t numbers = votes_of_warp(is) & ((1u << K) - 1);
+        const std::uint32_t numbers = votes_of_warp(fp::widen(space[row * K + thread % K]) >= maximum);
         const auto k = known ? static_cast<std::uint32_t>(__ffs(static_cast<int>(numbers))) - 1 : 0u;
-        const V own = fp::widen(space[thread % rows * K + k]);
-        V value = reference.template term<T>(own).value();
-        if (thread % rows == of_row && own == own) value = 0;
-        sync_warp(); // the space is used again
-        lane = static_cast<int>(owner * K + k);
-        sum = shuffle_from(value, 0);
+        if constexpr (Keeps) {
+            lane = static_cast<int>(owner * K + k);
+            const V own = fp::widen(space[thread % rows * K + k]);
+            V value = reference.template term<T>(own).value();
+            if (thread % rows == row && own == own) value = 0;
+            sum = shuffle_from(value, 0);
 #pragma unroll
-        for (int r = 1; r < rows; ++r)
-            sum = sum + shuffle_from(value, r);
+            for (int r = 1; r < rows; ++r)
+                sum = sum + shuffle_from(value, r);
+        } else { // −∞ in its place counts for nothing
+            sync_warp();
+            T& found = space[row * K + k];
+            if (is_owner && !fp::is_nan(found)) found = lowest_of<T>;
+            sync_warp(); // the compiler may else load what was there before
+            if (is_owner) {
+#pragma unroll
+                for (int r = 0; r < rows; ++r)
+                    chunk.words[r] = __builtin_bit_cast(typename ChunkOf::Words, all[r]);
+            }
+        }
+        sync_warp(); // the space is used again
     }
 };
 

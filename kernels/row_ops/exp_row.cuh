@@ -71,6 +71,8 @@ __device__ __forceinline__ RowTarget<fp::Arithmetic<T>> target_of(const Rows<T>&
 /// Blocks on a multiprocessor.
 template <class T>
 inline constexpr int blocks_of_rows = fp::is_f32<T> ? policy::exp_row_blocks_f32 : policy::exp_row_blocks;
+template <class T>
+inline constexpr int blocks_of_sums = fp::is_f64<T> ? policy::exp_sum_blocks_f64 : policy::exp_sum_blocks;
 
 /// Few: of no more tiles than a warp has threads.
 template <class T, RowOp Op, bool Aligned, bool Few = false>
@@ -81,7 +83,6 @@ struct ExpRow {
     using State = spec::ExpState<T>;
     static constexpr int K = ChunkOf::K, rows = ChunkOf::rows;
     static constexpr std::uint32_t tile_items = ChunkOf::Order::tile;
-    static constexpr T lowest = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::infinity_bits<T> | fp::sign_mask<T>));
 
     using Target = RowTarget<V>;
 
@@ -140,9 +141,9 @@ struct ExpRow {
     }
 
     /// Of a tile: to the first thread.
-    [[nodiscard]] __device__ __forceinline__ State state_of(const ChunkOf& chunk, std::uint64_t tile) const {
+    [[nodiscard]] __device__ __forceinline__ State state_of(ChunkOf& chunk, std::uint64_t tile) const {
         V lane[K];
-        const auto c = ExpChunk<T, Aligned>::of(chunk, items(tile), s.own_lane());
+        const auto c = ExpChunk<T, Aligned, false>::of(chunk, items(tile), s.own_lane());
         c.add_rows(chunk, lane);
         c.put(lane, s.own_lane());
         return team_state(c.maximum, s);
@@ -176,7 +177,7 @@ struct ExpRow {
     }
     __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
         // a long row, or its target, is read again
-        chunk.template load<true>(x + tile * tile_items, items(tile), lowest);
+        chunk.template load<true>(x + tile * tile_items, items(tile), lowest_of<T>);
     }
     /// Of the row, whose tiles have the states that f(tile) gives to the first thread: to all
     /// threads.
@@ -208,7 +209,7 @@ struct ExpRow {
     /// Of f of the elements; NaN, if one is.
     template <class F>
     [[nodiscard]] __device__ __forceinline__ V maximum_of(const F& f) const {
-        V most = fp::widen(lowest);
+        V most = fp::widen(lowest_of<T>);
         bool nan = false;
 #pragma unroll 1
         for (std::uint64_t i = threadIdx.x; i < a.n; i += blockDim.x) {
@@ -330,7 +331,7 @@ struct ExpRow {
                 const std::uint64_t first = tile * tile_items + static_cast<std::uint64_t>(row_of_chunk * Part::lanes);
                 const int m = items(tile) - row_of_chunk * Part::lanes;
                 Part part;
-                part.load(x + first, m, lowest);
+                part.load(x + first, m, lowest_of<T>);
                 Part::template store<true, true>(out().from(first), m, s.own_lane(), [&](int r, int k) {
                     const V v = part.at(r, k);
                     if constexpr (Op == RowOp::log_softmax) return e.log_softmax(v);

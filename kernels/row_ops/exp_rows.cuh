@@ -32,7 +32,7 @@ struct Teams {
 /// tile: one, which may be none of those that there are; or, where Op::repeats, a team one after
 /// the other. `blocks`: of 256 threads, on a multiprocessor.
 template <class Op>
-__global__ void __launch_bounds__(most_warps* warp_size, Op::blocks)
+__global__ void __launch_bounds__(most_warps* warp_size, policy::blocks_that_fit(Op::blocks))
     rows_kernel(const __grid_constant__ typename Op::Arguments a, std::uint32_t team_bytes) {
     const Teams<typename Op::Memory> teams{team_bytes};
     std::uint64_t row = a.first_row + std::uint64_t{cluster_index()} * blockDim.y + threadIdx.y;
@@ -74,7 +74,7 @@ struct LongExpRow : RowKernel<T, true> {
 
 /// A tile of a row of more of them: its state, to where the row's are. `a.rows` are all tiles.
 template <class T, bool Aligned>
-struct ExpTileOfRow : RowKernel<T, false, blocks_of_rows<T>> {
+struct ExpTileOfRow : RowKernel<T, false, blocks_of_sums<T>> {
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, const Teams<Shared<T>>& teams) {
         if (i >= a.rows) return;
         Shared<T>& shared = teams.memory(threadIdx.y);
@@ -219,6 +219,7 @@ template <class T, RowOp Op, bool Aligned, int Count = spec::rows_per_chunk, boo
           bool InCluster = false>
 struct ShortExpRow {
     using Arguments = Rows<T>;
+    static constexpr bool is_sum = Op == RowOp::logsumexp;
     static constexpr bool keeps_terms = Op == RowOp::softmax || Op == RowOp::cross_entropy_gradient;
     static constexpr bool whole = Count == spec::rows_per_chunk;
     /// Where rows begin anywhere the gradient has no registers for any.
@@ -226,7 +227,11 @@ struct ShortExpRow {
                                      : Op == RowOp::cross_entropy_gradient && !Aligned ? spec::rows_per_chunk
                                                                                        : policy::shared_term_rows;
     using Memory = std::conditional_t<Sharing, SharedWithTerms<T, in_shared>, Shared<T>>;
-    static constexpr int whole_blocks = Sharing                        ? policy::sharing_row_blocks
+    static constexpr bool more_blocks = is_sum || (Op == RowOp::log_softmax && InCluster && !fp::is_f32<T>);
+    static constexpr int shared_blocks = Op == RowOp::softmax && Aligned ? policy::sharing_softmax_blocks
+                                                                         : policy::sharing_row_blocks,
+                         whole_blocks = Sharing                        ? shared_blocks
+                                        : more_blocks                  ? blocks_of_sums<T>
                                         : keeps_terms || fp::is_f64<T> ? blocks_of_rows<T>
                                                                        : policy::exp_row_blocks_f32,
                          half_blocks = keeps_terms ? policy::half_term_row_blocks : policy::half_exp_row_blocks,
@@ -236,7 +241,7 @@ struct ShortExpRow {
     /// Does the row stay in L1, where its element at the target is read again? Cross entropy of f32
     /// rows of 1024 takes .84 of the time so. Its gradient takes .85 to 1 (16 bits, f64), but f32 1
     /// to 1.1.
-    static constexpr bool keeps_row = Op == RowOp::logsumexp || (Op == RowOp::cross_entropy_gradient && !fp::is_f32<T>);
+    static constexpr bool keeps_row = is_sum || (Op == RowOp::cross_entropy_gradient && !fp::is_f32<T>);
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         using V = fp::Arithmetic<T>;
@@ -252,7 +257,7 @@ struct ShortExpRow {
         ChunkOf chunk;
         V lane[K];
         Terms<V, ChunkOf::rows, K, in_shared> term(reinterpret_cast<char*>(&shared) + teams.bytes);
-        chunk.template load<keeps_row>(block.x + first, m, Row::lowest);
+        chunk.template load<keeps_row, keeps_row && !is_sum>(block.x + first, m, lowest_of<T>);
         // (logsumexp and cross entropy wait for instructions, not for loads.)
         if (Op != RowOp::logsumexp) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         // A block of a cluster has one team. (With all of `shared` from number 0, 16-bit softmax of
@@ -266,7 +271,7 @@ struct ShortExpRow {
         }
         RowTarget<V> target{};
         if (Op == RowOp::logsumexp && a.entropy && there && threadIdx.x == 0) target = target_of(a, row);
-        const auto c = ExpChunk<T, Aligned, Count>::of(chunk, m, shared.own_lane());
+        const auto c = ExpChunk<T, Aligned, !is_sum, Count>::of(chunk, m, shared.own_lane());
         if constexpr (keeps_terms) {
             c.add_rows(
                 chunk, lane,
@@ -281,12 +286,8 @@ struct ShortExpRow {
             c.add_rows(chunk, lane);
         }
         c.put(lane, shared.own_lane());
-        typename Row::State state;
-        if constexpr (whole) {
-            state = team_state<InCluster>(c.maximum, shared);
-        } else {
-            state = state_of_warps<1>(c.maximum, shared);
-        }
+        typename Row::State state =
+            whole ? team_state<InCluster>(c.maximum, shared) : state_of_warps<1>(c.maximum, shared);
         if (InCluster) state = ClusterOf::merged(shared, state);
         if (threadIdx.x == 0) {
             shared.state = state;

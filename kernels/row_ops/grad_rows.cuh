@@ -37,11 +37,12 @@ struct GradChunk {
         own = m - ChunkOf::first();
         const int left = m - static_cast<int>(threadIdx.x) / warp_size * (rows * lanes);
         rows_there = left <= 0 ? 0 : (left + lanes - 1) / lanes;
-        x.load(a.x + static_cast<std::int64_t>(row * a.stride + first), m, T{});
+        x.template load<false, G::of_norm>(a.x + static_cast<std::int64_t>(row * a.stride + first), m, T{});
         // Between the two: behind both f64 is up to 19 % slower, before both all else is up to 4 %.
         if (scaled) scales.copy(a.scale + first, m);
         if (G::of_norm) end_copies();
-        upstream.load(a.upstream + static_cast<std::int64_t>(row * a.upstream_stride + first), m, T{});
+        upstream.template load<false, G::of_norm>(
+            a.upstream + static_cast<std::int64_t>(row * a.upstream_stride + first), m, T{});
     }
 
     /// f(k, the element) for all of row r, which may be beyond the tile.

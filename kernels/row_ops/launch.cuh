@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include "platform/launch_kernel.hpp"
 #include "row_batch.hpp"
@@ -72,14 +73,11 @@ struct RowLaunch {
     }
     [[nodiscard]] std::uint32_t warps_of_row() const {
         const std::uint64_t chunks = spec::tiles(plan.request().n, spec::TreeOrder<sizeof(T)>::chunk);
-        std::uint32_t warps = 1;
-        while (warps < row_kernels::most_warps && warps < chunks)
-            warps *= 2;
-        return warps;
+        return std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks, 1, row_kernels::most_warps)));
     }
     [[nodiscard]] DeviceTraits device() const { return detail::route_of(detail::sums_of(plan)).device; }
-    /// Of one launch: blocks beyond have a wrong number of their cluster, %clusterid, on an H200
-    /// (driver 580.159.04).
+    /// Of one launch: blocks beyond have a wrong number of their cluster, %clusterid, which ptxas
+    /// of CUDA 13.0 works out as a float.
     static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 24;
     /// Shared memory of a team; that of the next one begins at 16 bytes.
     template <class Op>
@@ -114,9 +112,8 @@ struct RowLaunch {
     /// About as many rows as the device works on at once, of so many warps each.
     template <class Op>
     [[nodiscard]] std::uint64_t rows_at_once(std::uint32_t warps) const {
-        const std::uint64_t sms = device().sms;
-        return std::max<std::uint64_t>(sms * static_cast<std::uint32_t>(Op::blocks) * row_kernels::most_warps / warps,
-                                       1);
+        return std::max<std::uint64_t>(
+            std::uint64_t{device().sms} * static_cast<std::uint32_t>(Op::blocks) * row_kernels::most_warps / warps, 1);
     }
     template <class Op>
     [[nodiscard]] Status launch_each(typename Op::Arguments a, std::uint32_t warps) const {

@@ -89,7 +89,7 @@ struct Normalizer {
             const auto first = static_cast<std::int64_t>(tile * tile_items);
             const int m = static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
             ChunkOf chunk;
-            chunk.load(x + first, m, T{});
+            chunk.template load<false, true>(x + first, m, T{});
             parameters.copy(a, first, m);
             write(chunk, first, m);
         }
@@ -234,7 +234,7 @@ struct RmsNormBlock {
         const Row block{a, x, 0, s.shared, blockIdx.x};
         return {block.template sum<true>([&](std::uint64_t t, V(&lane)[Row::K]) {
             ChunkOf chunk;
-            chunk.load(x + t * Row::tile_items, block.items(t), T{});
+            chunk.template load<false, true>(x + t * Row::tile_items, block.items(t), T{});
             if (t + 1 < a.tiles) ChunkOf::prefetch(x + (t + 1) * Row::tile_items, block.items(t + 1));
             add_squares(chunk, lane);
         })};
@@ -458,7 +458,7 @@ struct NormRow {
         const Block block{a, memory, tile, items_in_tile(first, a.n, ChunkOf::Order::tile)};
         ChunkOf chunk;
         const int m = static_cast<int>(block.m);
-        chunk.load(x_of(a, row) + first, there ? m : 0, T{});
+        chunk.template load<false, true>(x_of(a, row) + first, there ? m : 0, T{});
         const Parameters parameters(reinterpret_cast<char*>(&memory) + teams.bytes);
         parameters.copy(a, first, m);
         ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);

@@ -97,8 +97,11 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
     WarpMemory<Input>& own = memory[warp];
     warp_clear(own.words, Input::states * acc::exact::words);
     using Window = typename BinsOf::Window;
-    __shared__ Window windows[block_warps]; // from batch to batch: registers are short where functions are called
-    if (lane == 0) windows[warp] = BinsOf(nullptr).window();
+    // From batch to batch, as registers are short where functions are called. As bytes: what has
+    // constructors cannot be shared.
+    alignas(Window) __shared__ unsigned char windows[block_warps][sizeof(Window)];
+    Window& window = reinterpret_cast<Window&>(windows[warp]);
+    if (lane == 0) window = BinsOf(nullptr).window();
     sync_warp();
     // Those groups of the batch at `base` that have a bit.
     const auto reduce_batch = [&](std::uint64_t base, std::uint32_t wanted) {
@@ -115,13 +118,13 @@ __global__ void __launch_bounds__(block_threads, group_blocks<Input>)
             mine = !put;
         }
         BinsOf bins(nullptr);
-        bins.set_window(windows[warp]);
+        bins.set_window(window);
         Sums sums{input};
         const bool summed = sums.set_group(span, work.end, work.dense);
         sums.sum_up(bins, work.batch);
         if (sums.moved) {
             sync_warp();
-            if (lane == 0) windows[warp] = bins.window();
+            if (lane == 0) window = bins.window();
             sync_warp();
         }
         const std::uint32_t group = sums.lane_group();

@@ -305,7 +305,7 @@ struct PlainGroups {
 /// Groups as far as their sums are doubles; for each batch, a bit for each group that remains. A
 /// warp that has done less than half of a batch does nothing to the next ones.
 template <class Input, class Way>
-__global__ void __launch_bounds__(Way::kernel.threads, Way::kernel.blocks)
+__global__ void __launch_bounds__(Way::kernel.threads, policy::blocks_that_fit(Way::kernel.blocks, Way::kernel.threads))
     plain_kernel(const __grid_constant__ Input input, const Finish finish, const __grid_constant__ GroupWork work) {
     constexpr int warps = Way::kernel.threads / warp_size;
     const Way way(input);

@@ -41,6 +41,9 @@ inline void load16_of_halves_if(bool there, const std::uint16_t* p, bool odd, st
         words[1 + i] = emulator::load<std::uint32_t>(even + 2 * i);
     words[4] = odd ? emulator::load<std::uint16_t>(even + 6) : emulator::load<std::uint32_t>(even + 6);
 }
+inline void load16_of_halves_if_8(int there, const std::uint16_t* p, bool odd, std::uint32_t (&words)[5]) {
+    load16_of_halves_if(there >= 8, p, odd, words);
+}
 
 inline void store16(void* p, const std::uint32_t (&w)[4]) {
     if (reinterpret_cast<std::uintptr_t>(p) % 16 != 0) emulator::fail("a store to a misaligned address");
