@@ -69,12 +69,13 @@ inline constexpr std::uint64_t work_item_blocks = 32;
 
 // ---- The multiset engine ------------------------------------------------------------------------
 
-/// So many blocks at once, or as many as the oldest GPUs, of 1024 threads, hold.
-[[nodiscard]] constexpr int blocks_that_fit(int blocks, int threads = 256) {
+/// So many blocks at once, or as many as the oldest GPUs hold, whose multiprocessors have 1024
+/// threads.
+[[nodiscard]] constexpr int blocks_that_fit(int blocks, [[maybe_unused]] int threads = 256) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
     return std::min(blocks, 1024 / threads);
 #else
-    return (void)threads, blocks;
+    return blocks;
 #endif
 }
 
@@ -235,12 +236,13 @@ inline constexpr std::uint64_t shortest_byte_row = 256, warps_of_bytes = 2 * byt
 /// when 24 warps fitted.
 inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
 /// Of sums alone, and of log_softmax in clusters but of f32. H200, against one less: bf16 logsumexp
-/// of 16384 and 50000 .94 and .91 of the time, log_softmax of 50000 .91; f32 of 16384 1.14.
+/// of 16384 and 50000 .94 and .91 of the time, log_softmax of 50000 .91, of f64 .78. log_softmax of
+/// f32 rows of 16384 would take 1.14.
 inline constexpr int exp_sum_blocks = 4, exp_sum_blocks_f64 = 3;
 /// Rows of 16-bit elements, with terms in shared memory, where it holds so many. H100, against
 /// terms in registers: gradient of cross entropy 1.07 to 1.26 times as fast (4096 … 262144),
-/// softmax of more than a tile 1.08 to 1.18, of less .88. And of softmax of aligned rows: H200,
-/// bf16 of 50000 .88 of the time, of 131072 .97.
+/// softmax of more than a tile 1.08 to 1.18, of less .88. And of softmax of aligned rows:
+/// H200, against 3, bf16 of 50000 .89 of the time, of 65536 to 262144 .97 to 1.03.
 inline constexpr int sharing_row_blocks = 3, sharing_softmax_blocks = 4;
 /// Of eight rows of lanes, so many whose terms are there. Of more L1 has too little: with all of
 /// them softmax of bf16 took 1.03 to 1.05 of the time, the gradient of cross entropy 1.06 to 1.08.

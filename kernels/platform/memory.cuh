@@ -72,8 +72,8 @@ __device__ __forceinline__ void load16_of_halves_if(bool there, const std::uint1
                  : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
 }
 
-/// The same, if 8 halves or more are there. (With a condition that is worked out before, one way of
-/// two of rows of any alignment had no such condition any more: ptxas of CUDA 13.0.)
+/// The same, if 8 halves or more are there. It compares here: of comparisons made before, ptxas of
+/// CUDA 13.0 dropped that of the first load of a chunk that is not whole.
 __device__ __forceinline__ void load16_of_halves_if_8(int there, const std::uint16_t* p, bool odd,
                                                       std::uint32_t (&words)[5]) {
     asm volatile("{.reg .pred there, odd, even;\n"

@@ -36,10 +36,11 @@ struct ExpChunk {
     int rows_there; ///< of the others the terms are +0
     spec::ExpReference<V> reference;
     bool is_owner; ///< of the element that is taken out
-    int lane;      ///< of that element
-    V sum;         ///< of that lane, without it, if the chunk stays
+    int lane;      ///< of that element, if the chunk stays
+    V sum;         ///< of that lane, without it
 
-    /// Of a tile of m elements. `space`: the warp's lanes, in shared memory.
+    /// Of a tile of m elements. If `chunk` does not stay, −∞ takes the place of what is taken out.
+    /// `space`: the warp's lanes, in shared memory.
     [[nodiscard]] static __device__ __forceinline__ ExpChunk of(ChunkOf& chunk, int m, V* space) {
         const int left = m - static_cast<int>(threadIdx.x / warp_size) * (rows * lanes);
         ExpChunk c{V{}, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}, false, 0, V{}};
@@ -160,7 +161,7 @@ struct ExpChunk {
 #pragma unroll
             for (int r = 1; r < rows; ++r)
                 sum = sum + shuffle_from(value, r);
-        } else { // −∞ in its place counts for nothing
+        } else { // −∞ in its place adds +0, or the chunk is so low that it counts for nothing (add_rows())
             sync_warp();
             T& found = space[row * K + k];
             if (is_owner && !fp::is_nan(found)) found = lowest_of<T>;

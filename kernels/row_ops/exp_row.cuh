@@ -140,7 +140,7 @@ struct ExpRow {
         return total;
     }
 
-    /// Of a tile: to the first thread.
+    /// Of a tile: to the first thread. The maximum of each chunk is taken out of it.
     [[nodiscard]] __device__ __forceinline__ State state_of(ChunkOf& chunk, std::uint64_t tile) const {
         V lane[K];
         const auto c = ExpChunk<T, Aligned, false>::of(chunk, items(tile), s.own_lane());
