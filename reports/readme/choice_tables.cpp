@@ -65,7 +65,11 @@ std::string cpu_cost(const Results& cpu, const std::string& candidate) {
 Table chooser_table(const Results& gpu, const Results& cpu) {
     Table table{"chooser",
                 "Which method",
-                {{"situation", false}, {"call", false}, {"guarantee", false}, {"speed, GPU, one array"}, {"ns per element, CPU"}},
+                {{"situation", false},
+                 {"call", false},
+                 {"guarantee", false},
+                 {"speed, GPU, one array"},
+                 {"ns per element, CPU"}},
                 {}};
     for (const Situation& s : situations)
         table.rows.push_back({{s.words}, {s.call}, {s.guarantee}, gpu_cell(gpu, s), cpu_cell(cpu, s)});
