@@ -58,33 +58,28 @@ __device__ __forceinline__ void load4_of_row_if(bool there, const void* p, std::
                  : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])
                  : "l"(p), "r"(static_cast<int>(there)));
 }
+#define DETREDUCE_LOAD_HALVES(is_there, value)                                                                         \
+    asm volatile("{.reg .pred there, odd, even;\n" is_there                                                            \
+                 " setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"                           \
+                 "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; mov.u32 %4, 0;\n"                        \
+                 "@odd ld.global.nc.u16 %0, [%5 + -2]; @there ld.global.nc.u32 %1, [%5];\n"                            \
+                 "@there ld.global.nc.u32 %2, [%5 + 4]; @there ld.global.nc.u32 %3, [%5 + 8];\n"                       \
+                 "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"                         \
+                 : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3]), "=&r"(words[4])                 \
+                 : "l"(p + (odd ? 1 : 0)), "r"(value), "r"(static_cast<int>(odd)))
 /// The words that hold the 16 bytes at p, or 0. Where p is `odd`, the upper half of a word, the
 /// first and the last word are loaded by halves: no byte beside the 16 is read.
 __device__ __forceinline__ void load16_of_halves_if(bool there, const std::uint16_t* p, bool odd,
                                                     std::uint32_t (&words)[5]) {
-    asm volatile("{.reg .pred there, odd, even;\n"
-                 "setp.ne.s32 there, %6, 0; setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"
-                 "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; mov.u32 %4, 0;\n"
-                 "@odd ld.global.nc.u16 %0, [%5 + -2]; @there ld.global.nc.u32 %1, [%5];\n"
-                 "@there ld.global.nc.u32 %2, [%5 + 4]; @there ld.global.nc.u32 %3, [%5 + 8];\n"
-                 "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"
-                 : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3]), "=&r"(words[4])
-                 : "l"(p + (odd ? 1 : 0)), "r"(static_cast<int>(there)), "r"(static_cast<int>(odd)));
+    DETREDUCE_LOAD_HALVES("setp.ne.s32 there, %6, 0;", static_cast<int>(there));
 }
-
 /// The same, if 8 halves or more are there. It compares here: of comparisons made before, ptxas of
 /// CUDA 13.0 dropped that of the first load of a chunk that is not whole.
 __device__ __forceinline__ void load16_of_halves_if_8(int there, const std::uint16_t* p, bool odd,
                                                       std::uint32_t (&words)[5]) {
-    asm volatile("{.reg .pred there, odd, even;\n"
-                 "setp.gt.s32 there, %6, 7; setp.ne.and.s32 odd, %7, 0, there; setp.eq.and.s32 even, %7, 0, there;\n"
-                 "mov.u32 %0, 0; mov.u32 %1, 0; mov.u32 %2, 0; mov.u32 %3, 0; mov.u32 %4, 0;\n"
-                 "@odd ld.global.nc.u16 %0, [%5 + -2]; @there ld.global.nc.u32 %1, [%5];\n"
-                 "@there ld.global.nc.u32 %2, [%5 + 4]; @there ld.global.nc.u32 %3, [%5 + 8];\n"
-                 "@even ld.global.nc.u32 %4, [%5 + 12]; @odd ld.global.nc.u16 %4, [%5 + 12];}"
-                 : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3]), "=&r"(words[4])
-                 : "l"(p + (odd ? 1 : 0)), "r"(there), "r"(static_cast<int>(odd)));
+    DETREDUCE_LOAD_HALVES("setp.gt.s32 there, %6, 7;", there);
 }
+#undef DETREDUCE_LOAD_HALVES
 
 /// 16 bytes, to a multiple of 16: of four words that were put together the compiler would make four
 /// stores.

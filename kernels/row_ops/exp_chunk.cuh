@@ -81,7 +81,6 @@ struct ExpChunk {
         add_rows(
             chunk, sums, [](int, int, const auto& t, V sum) { return t.added_to(sum); }, [](int, int) {});
     }
-
     /// The lanes of the thread to where the team looks for them.
     __device__ __forceinline__ void put(const V (&sums)[K], V* space) const {
         put_lanes(space, sums);

@@ -238,11 +238,11 @@ struct ShortExpRow {
                          blocks = whole ? whole_blocks : half_blocks;
     static constexpr bool repeats = false;
     using ClusterOf = Cluster<policy::waits_early(Aligned, fp::is_f64<T>) && Op == RowOp::softmax>;
+    static constexpr bool gradient_but_of_f32 = Op == RowOp::cross_entropy_gradient && !fp::is_f32<T>;
     /// Does the row stay in L1, where its element at the target is read again? Cross entropy of f32
     /// rows of 1024 takes .84 of the time so. Its gradient takes .85 to 1 (16 bits, f64), but f32 1
     /// to 1.1.
-    static constexpr bool by_element = Op == RowOp::cross_entropy_gradient && !fp::is_f32<T>; ///< as Chunk::load() says
-    static constexpr bool keeps_row = is_sum || by_element;
+    static constexpr bool keeps_row = is_sum || gradient_but_of_f32;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>& teams) {
         using V = fp::Arithmetic<T>;
@@ -258,7 +258,7 @@ struct ShortExpRow {
         ChunkOf chunk;
         V lane[K];
         Terms<V, ChunkOf::rows, K, in_shared> term(reinterpret_cast<char*>(&shared) + teams.bytes);
-        chunk.template load<keeps_row, by_element>(block.x + first, m, lowest_of<T>);
+        chunk.template load<keeps_row, gradient_but_of_f32>(block.x + first, m, lowest_of<T>);
         // (logsumexp and cross entropy wait for instructions, not for loads.)
         if (Op != RowOp::logsumexp) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
         // A block of a cluster has one team. (With all of `shared` from number 0, 16-bit softmax of
