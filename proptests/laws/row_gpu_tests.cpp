@@ -1,67 +1,8 @@
 // Row ops on the GPU: the bits of the CPU.
 #include <vector>
 
-#include "laws/device_memory.hpp"
 #include "laws/expect_status.hpp"
-#include "laws/row_draws.hpp"
-#include "laws/row_results.hpp"
-
-namespace detreduce::proptests {
-namespace {
-
-struct RowBackend {
-    static constexpr Device device = current_gpu;
-    static constexpr std::uint64_t longest = 20'000;
-    template <class T>
-    using Array = DeviceArray<T>;
-    static std::span<const RowOp> ops() { return all_row_ops; }
-    static std::vector<Launch> launches() { return {{}}; }
-    /// With a workspace that begins as garbage.
-    static void execute(const RowPlan& plan, const RowArrays& arrays) {
-        const DeviceBuffer workspace(plan.workspace_bytes());
-        workspace.fill(0xff, workspace.bytes());
-        throw_if_error(run(plan, arrays, workspace.data()));
-        CUDA_CHECK(cudaDeviceSynchronize());
-        if (!workspace.guards_intact()) throw_if_error({StatusCode::invalid_argument, "test", "stray writes"});
-    }
-
-    /// What the CPU gives; its own tests compare that with the text.
-    template <class Out, class T>
-    static RowResults<Out, fp::Arithmetic<T>> expected(RowRequest r, const RowData<T>& data) {
-        using V = fp::Arithmetic<T>;
-        r.dtype = dtype_of<T>;
-        r.output = dtype_of<Out>;
-        r.device = cpu;
-        r.stride = r.output_stride = r.probability_stride = r.upstream_stride = 0;
-        r.reduction = r.reduction.value_or(Reduction::none);
-        const RowPlan plan = make_row_plan(r);
-        throw_if_error(plan.status());
-        const auto numbers = [&](bool has) { return std::vector<V>(has ? r.rows : 0); };
-        RowResults<Out, V> all{std::vector<Out>(r.rows * plan.results()), numbers(r.op == RowOp::layernorm),
-                               numbers(of_norms(r.op)), numbers(has_row_weights(r)),
-                               std::vector<V>(keeps_exp_sums(r.op) ? 2 * r.rows : 0)};
-        const auto at = [](auto& v) { return v.empty() ? nullptr : v.data(); };
-        auto mean = data.mean, rstd = data.rstd, exp_sums = data.exp_sums; // of gradients
-        throw_if_error(run(
-            plan, {.x = at(data.x),
-                   .out = at(all.out),
-                   .scale = at(data.scale),
-                   .shift = at(data.shift),
-                   .mean = mean.empty() ? at(all.mean) : at(mean),
-                   .rstd = rstd.empty() ? at(all.rstd) : at(rstd),
-                   .targets = at(data.targets),
-                   .probabilities = at(data.probabilities),
-                   .weights = at(data.weights),
-                   .row_weights = at(all.weight),
-                   .factor = at(data.factor),
-                   .upstream = has_upstream(r.op) ? static_cast<const void*>(at(data.upstream)) : at(data.row_upstream),
-                   .exp_sums = exp_sums.empty() ? at(all.exp_sums) : at(exp_sums)}));
-        return all;
-    }
-};
-
-} // namespace
-} // namespace detreduce::proptests
+#include "laws/row_gpu_backend.hpp"
 
 #include "laws/row_laws.hpp"
 
@@ -345,60 +286,6 @@ TEST_CASE("rows on the GPU: a batch captured in a graph", "[graph][rows][gpu]") 
     }
 }
 
-/// Indices of elements have more than 32 bits.
-TEST_CASE("rows on the GPU: far apart", "[rows][gpu]") {
-    constexpr std::uint64_t n = 1000, rows = 3, stride = (std::uint64_t{1} << 31) + 64;
-    const DeviceBuffer memory(((rows - 1) * stride + 4 * n) * sizeof(float16));
-    auto* const x = reinterpret_cast<float16*>(memory.data());
-    for (const RowOp op : {RowOp::softmax, RowOp::layernorm, RowOp::cross_entropy_gradient}) {
-        const RowRequest r{.op = op,
-                           .dtype = DType::f16,
-                           .n = n,
-                           .rows = rows,
-                           .stride = stride,
-                           .output_stride = stride,
-                           .reduction = Reduction::none};
-        const auto data = row_data<float16>(r, {}, 0);
-        const DeviceArray<std::int64_t> targets(data.targets, 0);
-        for (std::uint64_t i = 0; i < rows; ++i)
-            CUDA_CHECK(cudaMemcpy(x + i * stride, data.x.data() + i * n, n * sizeof(float16), cudaMemcpyHostToDevice));
-        RowBackend::execute(make_row_plan(r), {.x = x, .out = x + 2 * n, .targets = targets.data()});
-        RowResults<float16, float> got{std::vector<float16>(rows * n), {}, {}, {}};
-        for (std::uint64_t i = 0; i < rows; ++i)
-            CUDA_CHECK(cudaMemcpy(got.out.data() + i * n, x + i * stride + 2 * n, n * sizeof(float16),
-                                  cudaMemcpyDeviceToHost));
-        INFO(name(op));
-        require_same(got, RowResults<float16, float>{RowBackend::expected<float16>(r, data).out, {}, {}, {}});
-    }
-}
-
-TEST_CASE("rows on the GPU: captured in a graph", "[graph][rows][gpu]") {
-    for (const RowOp op : row_ops_of_x) {
-        for (const std::uint64_t n : {1000, 20011}) {
-            const RowRequest r{.op = op, .dtype = DType::f32, .n = n, .rows = 5, .reduction = Reduction::none};
-            const auto data = row_data<float>(r, {}, 3);
-            const auto expected = RowBackend::expected<float>(r, data);
-            const DeviceArray<float> x(data.x, 0), out(std::vector<float>(expected.out.size()), 0);
-            const DeviceArray<std::int64_t> targets(data.targets, 0);
-            const RowPlan plan = make_row_plan(r);
-            throw_if_error(plan.status());
-            const DeviceBuffer workspace(plan.workspace_bytes());
-            const StreamOwner owner;
-            const RowArrays arrays{.x = x.data(), .out = out.data(), .targets = targets.data()};
-            const Graph graph(owner.stream,
-                              [&](cudaStream_t stream) { return run(plan, arrays, workspace.data(), stream); });
-            for (int i = 0; i < 3; ++i) {
-                out.on_device.memory.fill(0xff, out.on_device.memory.bytes());
-                workspace.fill(0xff, workspace.bytes());
-                graph.launch();
-                INFO(shown(r, {}));
-                require_same(RowResults<float, float>{out.fetched(), {}, {}, {}},
-                             RowResults<float, float>{expected.out, {}, {}, {}});
-            }
-        }
-    }
-}
-
 TEST_CASE("row gradients on the GPU: those of scale and shift captured in a graph", "[graph][rows][gradients][gpu]") {
     for (const Method method : batch_methods) {
         const RowRequest r{.op = RowOp::layernorm_gradient,
@@ -435,73 +322,6 @@ TEST_CASE("row gradients on the GPU: those of scale and shift captured in a grap
         }
         REQUIRE(workspace.guards_intact());
     }
-}
-
-TEST_CASE("rows on the GPU: two streams at once, and a workspace of the allocator's", "[rows][gpu]") {
-    for (const RowOp op : row_ops_of_x) {
-        const RowRequest r{.op = op, .dtype = DType::f32, .n = 20011, .rows = 64, .reduction = Reduction::none};
-        const RowPlan plan = make_row_plan(r);
-        throw_if_error(plan.status());
-        const StreamOwner streams[2];
-        std::vector<RowData<float>> data;
-        std::vector<std::unique_ptr<DeviceArray<float>>> x, out, again;
-        std::vector<std::unique_ptr<DeviceArray<std::int64_t>>> targets;
-        std::vector<std::unique_ptr<DeviceBuffer>> workspace;
-        const std::vector<float> room(r.rows * plan.results());
-        for (const std::uint64_t seed : {11, 12}) {
-            data.push_back(row_data<float>(r, {}, seed));
-            x.push_back(std::make_unique<DeviceArray<float>>(data.back().x, 0));
-            targets.push_back(std::make_unique<DeviceArray<std::int64_t>>(data.back().targets, 0));
-            out.push_back(std::make_unique<DeviceArray<float>>(room, 0));
-            again.push_back(std::make_unique<DeviceArray<float>>(room, 0));
-            workspace.push_back(std::make_unique<DeviceBuffer>(plan.workspace_bytes()));
-        }
-        CUDA_CHECK(cudaDeviceSynchronize()); // what was copied is there, also for streams that wait for nobody
-        for (int i = 0; i < 20; ++i) {
-            for (const std::size_t k : {0, 1}) {
-                RowArrays arrays{.x = x[k]->data(), .out = out[k]->data(), .targets = targets[k]->data()};
-                throw_if_error(run(plan, arrays, workspace[k]->data(), streams[k].stream));
-                arrays.out = again[k]->data();
-                throw_if_error(cuda::run_async(plan, arrays, streams[k].stream));
-            }
-        }
-        for (const std::size_t k : {0, 1}) {
-            RowResults<float, float> expected = RowBackend::expected<float>(r, data[k]);
-            expected = {expected.out, {}, {}, {}};
-            INFO(name(op));
-            require_same(RowResults<float, float>{out[k]->fetched(), {}, {}, {}}, expected);
-            require_same(RowResults<float, float>{again[k]->fetched(), {}, {}, {}}, expected);
-            REQUIRE(workspace[k]->guards_intact());
-        }
-    }
-}
-
-TEST_CASE("rows on the GPU: what is wrong is said by name", "[rows][gpu][status]") {
-    const DeviceBuffer memory(1 << 18), workspace(1 << 20);
-    char *const p = memory.data(), *const out = p + (1 << 17);
-    constexpr auto invalid = StatusCode::invalid_argument;
-    RowRequest r{.op = RowOp::layernorm, .n = 20000, .rows = 1, .reduction = Reduction::none};
-    const RowPlan plan = make_row_plan(r);
-    REQUIRE(plan.workspace_bytes() > 0);
-    REQUIRE(plan.workspace_bytes() <= workspace.bytes());
-    expect(run(plan, {.x = p, .out = out}, nullptr), invalid, "workspace");
-    expect(run(plan, {.x = p, .out = out}, workspace.data() + 128), invalid, "workspace");
-    expect(run(plan, {.x = p, .out = p}, workspace.data()), invalid, "out");
-    expect(run(plan, {.out = out}, workspace.data()), invalid, "x");
-    r.n = 8192;
-    REQUIRE(make_row_plan(r).workspace_bytes() == 0);
-    r.launch = {.schedule = Schedule::two_pass};
-    expect(make_row_plan(r).status(), StatusCode::unsupported, "launch.schedule");
-    r.launch = {.block = 128};
-    expect(make_row_plan(r).status(), StatusCode::unsupported, "launch.block");
-    r.launch = {.grid = 7};
-    expect(make_row_plan(r).status(), StatusCode::unsupported, "launch.grid");
-    r.launch = {};
-    r.device = {Backend::cuda, 1000};
-    expect(make_row_plan(r).status(), invalid, "device.index");
-    r.device = cpu;
-    expect(cuda::run_async(make_row_plan(r), {.x = p, .out = p}), invalid, "plan");
-    REQUIRE(cudaGetLastError() == cudaSuccess);
 }
 
 } // namespace detreduce::proptests
