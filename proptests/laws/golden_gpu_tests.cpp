@@ -62,6 +62,20 @@ std::string device_line() {
     return text.str();
 }
 
+class GpuMemory : public Memory {
+  public:
+    [[nodiscard]] Device device() const override { return current_gpu; }
+    [[nodiscard]] std::shared_ptr<std::byte> copied(const void* host, std::size_t bytes) const override {
+        const auto buffer = std::make_shared<DeviceBuffer>(bytes);
+        if (host == nullptr) buffer->fill(0, bytes);
+        if (host != nullptr && bytes > 0) buffer->copy_from(host, bytes);
+        return {buffer, reinterpret_cast<std::byte*>(buffer->data())};
+    }
+    void fetch(void* host, const std::byte* from, std::size_t bytes) const override {
+        if (bytes > 0) CUDA_CHECK(cudaMemcpy(host, from, bytes, cudaMemcpyDeviceToHost));
+    }
+};
+
 /// The lines of the kept file with such cases.
 std::vector<Entry> kept(bool flat_sums) {
     std::vector<Entry> entries;
@@ -81,6 +95,18 @@ void check(const File& f) {
         REQUIRE(line_of(ours[i]) == line_of(expected[i]));
 }
 
+void check_calls(const File& f) {
+    std::ostringstream written;
+    write_table(written, device_line(), f.calls, GpuMemory());
+    if (is_asked_for(f)) write(f, written.str());
+    const std::vector<CallResult> ours = parse_table(written.str()).calls;
+    std::vector<CallResult> expected = parse_table(embedded_table()).calls;
+    std::erase_if(expected, [&](const CallResult& r) { return name_of(r)[0] != name_of(ours[0])[0]; });
+    REQUIRE(expected.size() == ours.size());
+    for (std::size_t i = 0; i < ours.size(); ++i)
+        REQUIRE(line_of(ours[i]) == line_of(expected[i]));
+}
+
 } // namespace
 
 TEST_CASE("golden bits: this GPU gives what the table of sums says", "[golden]") {
@@ -89,6 +115,14 @@ TEST_CASE("golden bits: this GPU gives what the table of sums says", "[golden]")
 
 TEST_CASE("golden bits: this GPU gives what the table of ops and shapes says", "[golden]") {
     check(files()[1]);
+}
+
+TEST_CASE("golden bits: this GPU gives what the table of row ops says", "[golden][rows][sanitizer]") {
+    check_calls(files()[2]);
+}
+
+TEST_CASE("golden bits: this GPU gives what the table of losses says", "[golden][losses][sanitizer]") {
+    check_calls(files()[3]);
 }
 
 } // namespace detreduce::golden

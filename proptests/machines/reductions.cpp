@@ -1,5 +1,7 @@
 // Reductions: those of the golden tables that are not too long for an emulator, and as many that
 // are drawn; states; transform_reduce.
+#include <map>
+
 #include <detreduce/math.hpp>
 
 #include "agree.hpp"
@@ -9,6 +11,30 @@
 namespace detreduce::machines {
 
 using accuracy::Family;
+
+namespace {
+
+/// Of row ops and losses.
+void golden_calls(Agreement& to, const std::vector<golden::CallResult>& table, std::uint64_t largest) {
+    std::map<std::string, std::uint64_t> expected;
+    for (const golden::CallResult& r : table)
+        expected[r.call] = r.bits;
+    Fingerprint all;
+    std::size_t count = 0;
+    for (const Isa isa : available_isas()) {
+        for (const golden::CallResult& r :
+             golden::call_results(*golden::cpu_memory({.threads = 1, .isa = isa}), largest)) {
+            if (r.bits != expected.at(r.call))
+                to.fail("golden: " + golden::line_of(r) + ", by " + std::string(name(isa)));
+            if (isa != available_isas()[0]) continue;
+            all.put(r.bits);
+            ++count;
+        }
+    }
+    to.line("golden, " + std::to_string(count) + " row ops and losses", all.value());
+}
+
+} // namespace
 
 void golden_results(Agreement& to, std::uint64_t largest) {
     const golden::Table table = golden::parse_table(golden::embedded_table());
@@ -33,6 +59,7 @@ void golden_results(Agreement& to, std::uint64_t largest) {
         return e.bits;
     });
     to.line("golden, " + std::to_string(cases.size()) + " results", all.value());
+    golden_calls(to, table.calls, largest);
 }
 
 void drawn_reductions(Agreement& to) {

@@ -1,5 +1,6 @@
 #include "golden/compare.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace detreduce::golden {
@@ -7,10 +8,34 @@ namespace {
 
 constexpr std::size_t few = 10;
 
-void count(Tally& tally, const Entry& expected, std::uint64_t got) {
+void count(Tally& tally, std::uint64_t expected, std::uint64_t got, std::size_t bytes) {
     ++tally.results;
-    tally.different += got != expected.bits;
-    tally.fingerprint = fingerprint_with(tally.fingerprint, got, bits_bytes_of(expected.of));
+    tally.different += got != expected;
+    tally.fingerprint = fingerprint_with(tally.fingerprint, got, bytes);
+}
+
+void count(Tally& tally, const Entry& expected, std::uint64_t got) {
+    count(tally, expected.bits, got, bits_bytes_of(expected.of));
+}
+
+Tally& tally_of(const std::string& name, std::vector<CallTally>& tallies) {
+    const auto found = std::find_if(tallies.begin(), tallies.end(), [&](const CallTally& t) { return t.name == name; });
+    if (found != tallies.end()) return found->tally;
+    tallies.push_back({name, {}});
+    return tallies.back().tally;
+}
+
+void add_calls(const std::vector<CallResult>& table, const std::vector<CallResult>& got, Verdict& verdict) {
+    if (got.size() != table.size()) throw std::runtime_error("the tables of golden results have not these calls");
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        const CallResult& expected = table[i];
+        if (got[i].call != expected.call)
+            throw std::runtime_error("the tables of golden results have not this call: " + got[i].call);
+        for (Tally* const tally : {&tally_of(name_of(expected), verdict.calls), &verdict.all})
+            count(*tally, expected.bits, got[i].bits, sizeof got[i].bits);
+        if (got[i].bits != expected.bits && verdict.first_calls.size() < few)
+            verdict.first_calls.push_back({expected, got[i].bits});
+    }
 }
 
 /// Of the cases that belong to it.
@@ -25,7 +50,7 @@ Tally tally_of(const Table& table, const std::vector<std::uint64_t>& got, const 
 
 } // namespace
 
-Verdict compare(const Table& table, const std::vector<std::uint64_t>& got) {
+Verdict compare(const Table& table, const std::vector<std::uint64_t>& got, const std::vector<CallResult>& calls) {
     if (got.size() != table.entries.size()) throw std::logic_error("as many results as entries are needed");
     Verdict verdict;
     for (const MethodInfo& m : methods()) {
@@ -45,6 +70,7 @@ Verdict compare(const Table& table, const std::vector<std::uint64_t>& got) {
         count(verdict.all, expected, got[i]);
         if (got[i] != expected.bits && verdict.first.size() < few) verdict.first.push_back({expected, got[i]});
     }
+    add_calls(table.calls, calls, verdict);
     return verdict;
 }
 

@@ -25,20 +25,35 @@ struct OpTally {
     Tally tally;
 };
 
+/// Of one row op or loss.
+struct CallTally {
+    std::string name;
+    Tally tally;
+};
+
 struct Difference {
     Entry expected;
     std::uint64_t got;
 };
 
-struct Verdict {
-    std::vector<MethodTally> methods; ///< of flat sums, in the order of methods()
-    std::vector<OpTally> ops;         ///< of all else, shape by shape, in the order of ops()
-    Tally all;
-    std::vector<Difference> first; ///< the first few that differ
+struct CallDifference {
+    CallResult expected;
+    std::uint64_t got;
 };
 
-/// `got[i]` is what came out for the table's entry i.
-[[nodiscard]] Verdict compare(const Table& table, const std::vector<std::uint64_t>& got);
+struct Verdict {
+    std::vector<MethodTally> methods; ///< of flat sums, in the order of methods()
+    std::vector<OpTally> ops;         ///< of other reductions, shape by shape, in the order of ops()
+    std::vector<CallTally> calls;     ///< of row ops and losses, in the table's order
+    Tally all;
+    std::vector<Difference> first; ///< the first few that differ
+    std::vector<CallDifference> first_calls;
+};
+
+/// `got[i]` is what came out for the table's entry i, `calls[i]` for its call i. Throws
+/// std::runtime_error where that is another call.
+[[nodiscard]] Verdict compare(const Table& table, const std::vector<std::uint64_t>& got,
+                              const std::vector<CallResult>& calls);
 
 /// The cases of the table, as compute() takes them.
 [[nodiscard]] std::vector<Case> cases_of(const Table& table);

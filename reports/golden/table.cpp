@@ -78,10 +78,31 @@ std::optional<Entry> parse_line(std::string_view line) {
     return entry && line_of(*entry) == line ? entry : std::nullopt; // one way to write each
 }
 
+bool is_call(std::string_view line) {
+    return line.starts_with("row_op\t") || line.starts_with("loss\t");
+}
+
+/// What stands before the bits is compared with what a call says of itself, not read.
+std::optional<CallResult> parse_call(std::string_view line) {
+    const std::size_t end = line.rfind('\t');
+    const auto bits = bits_in(line.substr(end + 1));
+    if (!bits) return std::nullopt;
+    CallResult result{std::string(line.substr(0, end)), *bits};
+    return line_of(result) == line ? std::optional(std::move(result)) : std::nullopt;
+}
+
 void add_source(Table& table, std::string_view source) {
     if (table.source == source) return;
     if (!table.source.empty()) table.source += "; ";
     table.source += source;
+}
+
+} // namespace
+
+std::string hexadecimal(std::uint64_t bits, std::size_t bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * bytes), static_cast<unsigned long long>(bits));
+    return text;
 }
 
 std::string joined(std::initializer_list<std::string_view> words) {
@@ -92,8 +113,6 @@ std::string joined(std::initializer_list<std::string_view> words) {
     }
     return line;
 }
-
-} // namespace
 
 std::string_view columns_of(const Case& c) {
     if (is_flat_sum(c)) return "# method\tdtype\toutput\tfamily\tn\tseed\tbits";
@@ -109,10 +128,7 @@ std::size_t bits_bytes_of(const Case& c) {
 }
 
 std::string bits_text(const Case& c, std::uint64_t bits) {
-    char text[32];
-    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * bits_bytes_of(c)),
-                  static_cast<unsigned long long>(bits));
-    return text;
+    return hexadecimal(bits, bits_bytes_of(c));
 }
 
 std::string_view output_text(const Case& c) {
@@ -142,12 +158,14 @@ Table parse_table(std::string_view text) {
         const std::string_view line = take(text, '\n');
         if (line.starts_with(source_prefix)) add_source(table, line.substr(2));
         if (line.empty() || line[0] == '#') continue;
-        const auto entry = parse_line(line);
-        if (!entry)
+        const auto call = is_call(line) ? parse_call(line) : std::nullopt;
+        const auto entry = is_call(line) ? std::nullopt : parse_line(line);
+        if (call) table.calls.push_back(*call);
+        if (entry) table.entries.push_back(*entry);
+        if (!call && !entry)
             throw std::runtime_error("line " + std::to_string(number) + " of the table of golden results is malformed");
-        table.entries.push_back(*entry);
     }
-    if (table.entries.empty()) throw std::runtime_error("the table of golden results is empty");
+    if (table.entries.empty() && table.calls.empty()) throw std::runtime_error("the table of golden results is empty");
     return table;
 }
 

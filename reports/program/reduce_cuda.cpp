@@ -188,7 +188,29 @@ void reduce_tensors_on_cuda(const Plan& plan, const Inputs& in, void* out) {
     run_to_host(plan, {x.data(), in.y ? y.data() : nullptr}, out);
 }
 
+class CudaMemory : public golden::Memory {
+  public:
+    explicit CudaMemory(int index) : index_(index) { use_device(index); }
+    [[nodiscard]] Device device() const override { return {Backend::cuda, index_}; }
+    [[nodiscard]] std::shared_ptr<std::byte> copied(const void* host, std::size_t bytes) const override {
+        const std::shared_ptr<void> memory = allocate(bytes);
+        if (host == nullptr && bytes > 0) check(cudaMemset(memory.get(), 0, bytes), "cannot write to the CUDA device");
+        if (host != nullptr) copy_to_device(memory.get(), host, bytes);
+        return {memory, static_cast<std::byte*>(memory.get())};
+    }
+    void fetch(void* host, const std::byte* from, std::size_t bytes) const override {
+        if (bytes > 0) check(cudaMemcpy(host, from, bytes, cudaMemcpyDeviceToHost), "a call failed on the CUDA device");
+    }
+
+  private:
+    int index_;
+};
+
 } // namespace
+
+std::unique_ptr<golden::Memory> cuda_memory(int index) {
+    return std::make_unique<CudaMemory>(index);
+}
 
 void reduce_on_cuda(const Request& request, const Inputs& in, void* out) {
     const Plan plan = make_plan(request);

@@ -36,7 +36,10 @@ void run_verify(const Options& o) {
     if (status.code == StatusCode::no_device) throw no_such_gpu(o.device);
     if (!status.ok()) throw Failure(to_string(status));
     const golden::Table table = golden::parse_table(golden::embedded_table());
-    verify(table, reduce_on(device), o.device == "cuda" ? "cuda:0" : o.device, o.json, [](const std::string& text) {
+    const auto memory = device.backend == Backend::cpu ? golden::cpu_memory() : cuda_memory(device.index);
+    const golden::Verdict verdict = golden::compare(table, golden::compute(golden::cases_of(table), reduce_on(device)),
+                                                    golden::call_results(*memory));
+    verify({o.device == "cuda" ? "cuda:0" : o.device, table.source, verdict}, o.json, [](const std::string& text) {
         print(text);
         finish_output(); // before what goes to standard error
     });
@@ -51,17 +54,19 @@ void add_verify(CLI::App& app) {
     command->add_option("--device", o->device, "cpu, cuda or cuda:INDEX")->type_name("")->capture_default_str();
     command->add_flag("--json", o->json, "print one JSON object instead of lines")->disable_flag_override();
     command->footer(
-        "Reduces generated inputs, of up to 2^27 elements, with every method whose bits are guaranteed, and compares "
-        "each result with a table inside this program. It takes seconds, and up to 300 MiB of memory.\n"
-        "For sums by each method, and for each other op and shape: how many results there were, how many differ, and "
-        "a fingerprint of all their bits: two machines with the same fingerprint gave the same bits (FNV-1a, 64 bits, "
-        "over the results' bytes in the table's order). Where a reduction gives many values, as that of the rows of a "
-        "matrix does, its result is the fingerprint of them all.\n"
+        "Reduces generated inputs, of up to 2^27 elements, with every method whose bits are guaranteed, calls every "
+        "row op and every loss with its gradients, and compares each result with a table inside this program. It "
+        "takes seconds, and up to 300 MiB of memory.\n"
+        "For sums by each method, for each other op and shape, and for each row op and loss: how many results there "
+        "were, how many differ, and a fingerprint of all their bits: two machines with the same fingerprint gave the "
+        "same bits (FNV-1a, 64 bits, over the results' bytes in the table's order). Where a call gives many values, as "
+        "a reduction of the rows of a matrix does, its result is the fingerprint of them all.\n"
         "Exit status: 0 all are equal, 1 some differ, and the first of them are shown.\n"
         "\n"
-        "--json has: device, table (where its bits are from), methods (of sums: method), ops (op, shape), all, each "
-        "with results, different, fingerprint and ok; first_different, a list of at most 10 lines of the table with "
-        "what was expected and got; spec_version, version.\n"
+        "--json has: device, table (where its bits are from), methods (of sums: method), ops (op, shape), calls (of "
+        "row ops and losses: call), all, each with results, different, fingerprint and ok; first_different, a list of "
+        "at most 10 reductions and 10 calls with what was expected and got; spec_version, spec_version_of_row_ops, "
+        "spec_version_of_losses, version.\n"
         "\n"
         "Examples:\n"
         "  detreduce verify                      the CPU\n"

@@ -1,5 +1,7 @@
 #include "verify_text.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +24,7 @@ std::string fingerprint(const Tally& tally) {
 }
 
 std::string line(std::string_view what, const Tally& tally) {
-    return fmt::format("{:<20} {:>5} results {:>5} differ   fingerprint {}   {}\n", what, tally.results,
+    return fmt::format("{:<36} {:>5} results {:>5} differ   fingerprint {}   {}\n", what, tally.results,
                        tally.different, fingerprint(tally), word_for(tally));
 }
 
@@ -52,6 +54,18 @@ std::string line(const Difference& d) {
                        golden::bits_text(c, d.expected.bits), golden::bits_text(c, d.got));
 }
 
+/// The words of the table's line.
+std::string words_of(const golden::CallResult& call) {
+    std::string words = call.call;
+    std::replace(words.begin(), words.end(), '\t', ' ');
+    return words;
+}
+
+std::string line(const golden::CallDifference& d) {
+    return fmt::format("  {}: expected {}, got {}\n", words_of(d.expected),
+                       golden::hexadecimal(d.expected.bits, sizeof d.got), golden::hexadecimal(d.got, sizeof d.got));
+}
+
 nlohmann::ordered_json json_of(const Tally& tally) {
     return {{"results", tally.results},
             {"different", tally.different},
@@ -63,6 +77,18 @@ nlohmann::ordered_json json_of(const golden::OpTally& o) {
     nlohmann::ordered_json json{{"op", name(o.op)}, {"shape", name(o.shape)}};
     json.update(json_of(o.tally));
     return json;
+}
+
+nlohmann::ordered_json json_of(const golden::CallTally& c) {
+    nlohmann::ordered_json json{{"call", c.name}};
+    json.update(json_of(c.tally));
+    return json;
+}
+
+nlohmann::ordered_json json_of(const golden::CallDifference& d) {
+    return {{"call", words_of(d.expected)},
+            {"expected", golden::hexadecimal(d.expected.bits, sizeof d.got)},
+            {"got", golden::hexadecimal(d.got, sizeof d.got)}};
 }
 
 /// A flat sum has the columns of its table, and so has everything else.
@@ -91,10 +117,15 @@ std::string verify_lines(const Verified& v) {
         text += line(fmt::format("sum {}", name(m.method)), m.tally);
     for (const golden::OpTally& o : v.verdict.ops)
         text += line(o);
+    for (const golden::CallTally& c : v.verdict.calls)
+        text += line(c.name, c.tally);
     text += line("all", v.verdict.all);
-    text += fmt::format("spec_version {}\n", spec_version);
-    if (!v.verdict.first.empty()) text += "The first that differ:\n";
+    text += fmt::format("spec_version {}, of row ops {}, of losses {}\n", spec_version, spec_version_of(RowOp{}),
+                        spec_version_of(Loss{}));
+    if (!v.verdict.first.empty() || !v.verdict.first_calls.empty()) text += "The first that differ:\n";
     for (const Difference& d : v.verdict.first)
+        text += line(d);
+    for (const golden::CallDifference& d : v.verdict.first_calls)
         text += line(d);
     return text;
 }
@@ -110,23 +141,28 @@ std::string verify_json(const Verified& v) {
     json["ops"] = nlohmann::ordered_json::array();
     for (const golden::OpTally& o : v.verdict.ops)
         json["ops"].push_back(json_of(o));
+    json["calls"] = nlohmann::ordered_json::array();
+    for (const golden::CallTally& c : v.verdict.calls)
+        json["calls"].push_back(json_of(c));
     json["all"] = json_of(v.verdict.all);
     json["first_different"] = nlohmann::ordered_json::array();
     for (const Difference& d : v.verdict.first)
         json["first_different"].push_back(json_of(d));
+    for (const golden::CallDifference& d : v.verdict.first_calls)
+        json["first_different"].push_back(json_of(d));
     json["spec_version"] = spec_version;
+    json["spec_version_of_row_ops"] = spec_version_of(RowOp{});
+    json["spec_version_of_losses"] = spec_version_of(Loss{});
     json["version"] = version;
     return json.dump() + "\n";
 }
 
-void verify(const golden::Table& table, const golden::Reduce& reduce, const std::string& device, bool json,
-            const std::function<void(const std::string&)>& say) {
-    const auto got = golden::compute(golden::cases_of(table), reduce);
-    const Verified verified{device, table.source, golden::compare(table, got)};
-    say(json ? verify_json(verified) : verify_lines(verified));
-    const Tally& all = verified.verdict.all;
+void verify(const Verified& v, bool json, const std::function<void(const std::string&)>& say) {
+    say(json ? verify_json(v) : verify_lines(v));
+    const Tally& all = v.verdict.all;
     if (all.different == 0) return;
-    throw Failure(fmt::format("{} of {} results on {} are not those of the table", all.different, all.results, device));
+    throw Failure(
+        fmt::format("{} of {} results on {} are not those of the table", all.different, all.results, v.device));
 }
 
 } // namespace detreduce::program

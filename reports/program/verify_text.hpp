@@ -5,7 +5,6 @@
 #include <string>
 
 #include "golden/compare.hpp"
-#include "golden/compute.hpp"
 
 namespace detreduce::program {
 
@@ -16,16 +15,14 @@ struct Verified {
     golden::Verdict verdict;
 };
 
-/// One line a method of sums, one an op and shape, one for all, and the first few cases that
-/// differ.
+/// One line a method of sums, one an op and shape, one a row op and a loss, one for all, and the
+/// first few that differ.
 [[nodiscard]] std::string verify_lines(const Verified& verified);
 
 /// The same as a JSON object, on one line.
 [[nodiscard]] std::string verify_json(const Verified& verified);
 
-/// Computes the table's cases with `reduce`, hands to `say` what there is to be said of them, and
-/// then throws Failure if a result differs.
-void verify(const golden::Table& table, const golden::Reduce& reduce, const std::string& device, bool json,
-            const std::function<void(const std::string&)>& say);
+/// Hands to `say` what there is to be said, and then throws Failure if a result differs.
+void verify(const Verified& verified, bool json, const std::function<void(const std::string&)>& say);
 
 } // namespace detreduce::program
