@@ -36,29 +36,38 @@ class Arrays {
         if (list.empty()) return nullptr;
         std::vector<T> moved(offset_);
         moved.insert(moved.end(), list.begin(), list.end());
-        kept_.push_back(memory_.copied(moved.data(), moved.size() * sizeof(T)));
-        return reinterpret_cast<const T*>(kept_.back().get()) + offset_;
+        moved.resize(moved.size() + behind);
+        kept_.push_back({memory_.copied(moved.data(), moved.size() * sizeof(T)), moved.size() * sizeof(T)});
+        return reinterpret_cast<const T*>(kept_.back().at.get()) + offset_;
+    }
+    /// One that results are written over.
+    template <class T>
+    T* in_and_out(const std::vector<T>& list) {
+        T* const at = const_cast<T*>(in(list));
+        if (at != nullptr) results_.push_back(kept_.back());
+        return at;
     }
 
     /// Room for `count` results of `bytes` bytes, zeros; null of none.
     void* out(std::uint64_t count, std::size_t bytes) {
         if (count == 0) return nullptr;
-        kept_.push_back(memory_.copied(nullptr, (offset_ + count) * bytes));
-        results_.push_back({kept_.back().get(), (offset_ + count) * bytes});
-        return kept_.back().get() + offset_ * bytes;
+        const std::size_t all = (offset_ + count + behind) * bytes;
+        results_.push_back({memory_.copied(nullptr, all), all});
+        return results_.back().at.get() + offset_ * bytes;
     }
 
     [[nodiscard]] std::byte* workspace(std::size_t bytes) {
-        kept_.push_back(memory_.copied(nullptr, bytes));
-        return kept_.back().get();
+        kept_.push_back({memory_.copied(nullptr, bytes), bytes});
+        return kept_.back().at.get();
     }
 
-    /// Of all results, and of what lies before each, in the order in which they were asked for.
+    /// Of all results, and of what lies before and behind each, in the order in which they were
+    /// asked for.
     [[nodiscard]] std::uint64_t fingerprint() const {
         std::uint64_t all = empty_fingerprint;
-        for (const Results& r : results_) {
+        for (const Array& r : results_) {
             std::vector<std::byte> bytes(r.bytes);
-            memory_.fetch(bytes.data(), r.at, r.bytes);
+            memory_.fetch(bytes.data(), r.at.get(), r.bytes);
             for (const std::byte b : bytes)
                 all = fingerprint_with(all, static_cast<std::uint64_t>(b), 1);
         }
@@ -66,14 +75,14 @@ class Arrays {
     }
 
   private:
-    struct Results {
-        const std::byte* at;
+    static constexpr std::size_t behind = 64; ///< elements that nothing may be written to
+    struct Array {
+        std::shared_ptr<std::byte> at;
         std::size_t bytes;
     };
     const Memory& memory_;
     std::uint64_t offset_;
-    std::vector<std::shared_ptr<std::byte>> kept_;
-    std::vector<Results> results_;
+    std::vector<Array> kept_, results_;
 };
 
 } // namespace detreduce::golden

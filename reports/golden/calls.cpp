@@ -11,6 +11,11 @@ std::string name_of(const CallResult& result) {
     return result.call.substr(0, family) + ' ' + result.call.substr(family + 1, op - family - 1);
 }
 
+bool is_call(std::string_view line) {
+    const std::string_view kind = line.substr(0, line.find('\t'));
+    return kind == row_op_table().kind || kind == loss_table().kind;
+}
+
 std::string line_of(const CallResult& result) {
     return joined({result.call, hexadecimal(result.bits, sizeof result.bits)});
 }
@@ -23,7 +28,7 @@ std::vector<CallResult> call_results(const Memory& memory, std::uint64_t longest
 }
 
 void write_table(std::ostream& out, const std::string& device, const CallTable& table, const Memory& memory) {
-    out << source_prefix << table.spec_version << ", from " << device << '\n' << table.columns << '\n';
+    out << first_lines(table.spec_version, device, table.columns);
     for (const CallResult& r : table.results(memory, all_lengths))
         out << line_of(r) << '\n';
 }

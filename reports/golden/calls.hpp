@@ -36,12 +36,16 @@ inline constexpr std::uint64_t all_lengths = std::numeric_limits<std::uint64_t>:
 
 /// A table of calls, as it is kept.
 struct CallTable {
+    std::string_view kind; ///< the first column of each line
     int spec_version;
     std::string_view columns; ///< its second line
     std::vector<CallResult> (*results)(const Memory&, std::uint64_t longest);
 };
 [[nodiscard]] CallTable row_op_table();
 [[nodiscard]] CallTable loss_table();
+
+/// Is that line one of a call?
+[[nodiscard]] bool is_call(std::string_view line);
 
 /// Writes a whole table; `device` is what its first line says of where.
 void write_table(std::ostream& out, const std::string& device, const CallTable& table, const Memory& memory);

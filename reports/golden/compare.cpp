@@ -18,7 +18,7 @@ void count(Tally& tally, const Entry& expected, std::uint64_t got) {
     count(tally, expected.bits, got, bits_bytes_of(expected.of));
 }
 
-Tally& tally_of(const std::string& name, std::vector<CallTally>& tallies) {
+Tally& tally_named(const std::string& name, std::vector<CallTally>& tallies) {
     const auto found = std::find_if(tallies.begin(), tallies.end(), [&](const CallTally& t) { return t.name == name; });
     if (found != tallies.end()) return found->tally;
     tallies.push_back({name, {}});
@@ -31,7 +31,7 @@ void add_calls(const std::vector<CallResult>& table, const std::vector<CallResul
         const CallResult& expected = table[i];
         if (got[i].call != expected.call)
             throw std::runtime_error("the tables of golden results have not this call: " + got[i].call);
-        for (Tally* const tally : {&tally_of(name_of(expected), verdict.calls), &verdict.all})
+        for (Tally* const tally : {&tally_named(name_of(expected), verdict.calls), &verdict.all})
             count(*tally, expected.bits, got[i].bits, sizeof got[i].bits);
         if (got[i].bits != expected.bits && verdict.first_calls.size() < few)
             verdict.first_calls.push_back({expected, got[i].bits});

@@ -67,7 +67,7 @@ std::vector<std::uint64_t> compute(const std::vector<Case>& cases, const Reduce&
 
 void write_table(std::ostream& out, const std::string& device, const std::vector<Case>& cases, const Reduce& reduce) {
     const std::vector<std::uint64_t> results = compute(cases, reduce);
-    out << source_prefix << spec_version << ", from " << device << '\n' << columns_of(cases.front()) << '\n';
+    out << first_lines(spec_version, device, columns_of(cases.front()));
     for (std::size_t i = 0; i < cases.size(); ++i)
         out << line_of({cases[i], results[i]}) << '\n';
 }

@@ -1,6 +1,8 @@
 // Calls of row ops: each op with what it may be given, for rows where the order of the additions or
 // the way of a backend changes, beginning at a boundary of memory or not.
 #include <initializer_list>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include <detreduce/row_ops.hpp>
@@ -27,8 +29,10 @@ enum class Option : std::uint16_t {
     factor = 32,
     upstream = 64, ///< of losses: a factor for each row
     z_loss = 128,
-    exp_sums = 256, ///< of gradients: what logsumexp kept of the same rows
+    exp_sums = 256, ///< of gradients: what logsumexp or cross entropy kept of the same rows
     parameters = 512,
+    alone = 1024,    ///< nothing is written beside `out`
+    in_place = 2048, ///< `out` is x
 };
 constexpr std::pair<Option, std::string_view> option_names[] = {{Option::scale, "scale"},
                                                                 {Option::shift, "shift"},
@@ -39,7 +43,9 @@ constexpr std::pair<Option, std::string_view> option_names[] = {{Option::scale, 
                                                                 {Option::upstream, "upstream"},
                                                                 {Option::z_loss, "z_loss"},
                                                                 {Option::exp_sums, "exp_sums"},
-                                                                {Option::parameters, "parameters"}};
+                                                                {Option::parameters, "parameters"},
+                                                                {Option::alone, "alone"},
+                                                                {Option::in_place, "in_place"}};
 
 class Options {
   public:
@@ -67,13 +73,16 @@ struct Variant {
 using enum Option;
 const Variant variants[] = {
     {RowOp::logsumexp, {}},
+    {RowOp::logsumexp, {alone}},
     {RowOp::softmax, {}},
     {RowOp::log_softmax, {}},
     {RowOp::layernorm, {}},
     {RowOp::layernorm, {scale, shift}},
+    {RowOp::layernorm, {scale, alone}},
     {RowOp::rmsnorm, {}},
     {RowOp::rmsnorm, {scale}},
     {RowOp::cross_entropy, {}},
+    {RowOp::cross_entropy, {alone}},
     {RowOp::cross_entropy, {weights, smoothing}},
     {RowOp::cross_entropy, {probabilities}},
     {RowOp::cross_entropy, {z_loss}},
@@ -83,13 +92,16 @@ const Variant variants[] = {
     {RowOp::cross_entropy_gradient, {probabilities, factor}},
     {RowOp::cross_entropy_gradient, {exp_sums}},
     {RowOp::cross_entropy_gradient, {upstream, z_loss}},
+    {RowOp::cross_entropy_gradient, {exp_sums, in_place}},
     {RowOp::nll_gradient, {weights, factor}},
     {RowOp::softmax_gradient, {}},
+    {RowOp::softmax_gradient, {in_place}},
     {RowOp::log_softmax_gradient, {}},
     {RowOp::logsumexp_gradient, {}},
     {RowOp::logsumexp_gradient, {exp_sums}},
     {RowOp::layernorm_gradient, {}},
     {RowOp::layernorm_gradient, {scale, parameters}},
+    {RowOp::layernorm_gradient, {parameters, in_place}},
     {RowOp::rmsnorm_gradient, {}},
     {RowOp::rmsnorm_gradient, {scale, parameters}},
     {RowOp::cross_entropy_target_gradient, {}},
@@ -100,38 +112,39 @@ const Variant variants[] = {
 /// Rows for every op.
 struct Rows {
     Family family;
-    std::uint64_t n, rows, gap, offset, seed; ///< gap: elements between rows
-    Reduction reduction = Reduction::none;    ///< of losses
+    std::uint64_t n, rows, gap, offset, seed; ///< gap: elements between rows of x; there are more between others
+    std::optional<Reduction> reduction = {};  ///< of losses
     bool to_f32 = false;                      ///< of f16 and bf16
+    bool special = false; ///< rows in turn have no, a NaN, +∞, some −∞, nothing but −∞, and both infinities
 };
 
 std::vector<Rows> rows_of(DType dtype) {
     const Boundaries b = boundaries_of(dtype);
-    return {
-        {Family::normal, 1, 5, 0, 0, 3000},
-        {Family::wide, b.lanes + 1, 9, 3, 0, 3001},
-        {.family = Family::nonfinite,
-         .n = b.chunk + 1,
-         .rows = 3,
-         .gap = 0,
-         .offset = 1,
-         .seed = 3,
-         .to_f32 = true}, // 3: NaN
-        {Family::normal, b.tile / 8, 6, 0, 0, 3002},
-        {Family::integers, b.tile, 2, 0, 0, 3003}, // many are the greatest
-        {.family = Family::normal,
-         .n = 3 * b.tile + b.lanes,
-         .rows = 2,
-         .gap = 0,
-         .offset = 0,
-         .seed = 3004,
-         .to_f32 = true},
-        {Family::half_zeros, 6 * b.tile + 1105, 2, 0, 3, 3005},
-        {Family::normal, 17 * b.tile, 1, 0, 0, 3006},
-        {Family::uniform, 17 * b.tile + 5, 1, 0, 1, 3007},
-        {Family::normal, 33, 300, 0, 0, 3008, Reduction::sum},
-        {Family::boundary_mantissas, b.tile + 1, 5, 2, 1, 3009, Reduction::mean, true},
+    using enum Family;
+    std::vector<Rows> all{
+        {normal, 1, 5, 0, 0, 3000},
+        {normal, 3, 4, 0, 0, 3001},
+        {wide, b.lanes + 1, 9, 3, 0, 3002},
+        {normal, 2 * b.lanes, 5, b.lanes, 0, 3003},
+        {normal, b.tile / 8, 6, 0, 0, 3004},
+        {boundary_mantissas, b.tile / 8 + 1, 3, 1, 1, 3005},
+        {integers, b.tile, 2, 0, 0, 3006}, // many are the greatest
+        {normal, 3 * b.tile + b.lanes, 2, 0, 0, 3007},
+        {half_zeros, 6 * b.tile + 1105, 2, 0, 3, 3008},
+        {normal, 12 * b.tile, 1, 0, 0, 3009},
+        {uniform, 17 * b.tile + 5, 1, 0, 1, 3010},
+        {normal, 33 * b.tile + b.lanes, 1, 0, 0, 3011},
+        {normal, 100, 6, 0, 0, 3012},
+        {normal, b.tile / 4 + 1, 6, 0, 1, 3013},
+        {normal, 2 * b.tile + 8, 6, 0, 0, 3014},
+        {normal, 33, 300, 0, 0, 3015, Reduction::sum},
+        {boundary_mantissas, b.tile + 1, 5, 2, 1, 3016, Reduction::mean},
     };
+    for (Rows& r : all) {
+        r.to_f32 = r.seed % 3 == 1;
+        r.special = r.seed >= 3012 && !r.reduction;
+    }
+    return all;
 }
 
 bool is_norm_gradient(RowOp op) {
@@ -161,6 +174,11 @@ bool keeps_exp_sums(RowOp op) {
     return op == RowOp::logsumexp || op == RowOp::cross_entropy;
 }
 
+/// To the end of the last row.
+std::uint64_t elements_of(const Rows& r, std::uint64_t gap) {
+    return (r.rows - 1) * (r.n + gap) + r.n;
+}
+
 /// Rows in memory, and what goes with them, for every op. The seeds are that of x and others far
 /// from it.
 template <class T>
@@ -172,13 +190,14 @@ struct RowNumbers {
     std::vector<V> factor{static_cast<V>(-1.625)};
     std::vector<std::int64_t> targets;
 
-    explicit RowNumbers(const Rows& r) : elements((r.rows - 1) * (r.n + r.gap) + r.n) {
+    explicit RowNumbers(const Rows& r) : elements(elements_of(r, r.gap)) {
         const auto of = [&]<class N>(N, Family family, std::uint64_t n, std::uint64_t which, int sign = 0) {
             return numbers<N>(family, n, r.seed + 1000000 * which, sign);
         };
         x = of(T{}, r.family, elements, 0);
-        upstream = of(T{}, Family::normal, elements, 1);
-        probabilities = of(T{}, Family::uniform, elements, 2, 1);
+        if (r.special) add_special(r);
+        upstream = of(T{}, Family::normal, elements_of(r, 3 * r.gap), 1);
+        probabilities = of(T{}, Family::uniform, elements_of(r, 4 * r.gap), 2, 1);
         scale = of(T{}, Family::normal, r.n, 3);
         shift = of(T{}, Family::normal, r.n, 4);
         weights = of(T{}, Family::uniform, r.n, 5, 1);
@@ -190,6 +209,23 @@ struct RowNumbers {
             targets.push_back(word % 7 == 6 ? RowRequest{}.ignore_index : static_cast<std::int64_t>(word / 7 % r.n));
         }
     }
+
+  private:
+    void add_special(const Rows& r) {
+        const T infinity = fp::round_to<T>(std::numeric_limits<double>::infinity());
+        const T minus = fp::round_to<T>(-std::numeric_limits<double>::infinity());
+        const T nan = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::Format<T>::canonical_nan));
+        for (std::uint64_t i = 0; i < r.rows; ++i) {
+            T* const row = x.data() + i * (r.n + r.gap);
+            const std::uint64_t one = accuracy::hash(r.seed + 1, i) % r.n;
+            if (i % 6 == 1) row[one] = nan;
+            if (i % 6 == 2) row[one] = infinity;
+            for (std::uint64_t j = 0; j < r.n && i % 6 >= 3; ++j) {
+                if (i % 6 == 4 || accuracy::hash(r.seed + 2, j) % 5 == 0) row[j] = minus;
+            }
+            if (i % 6 == 5) row[one] = infinity;
+        }
+    }
 };
 
 /// The bits of one call.
@@ -199,27 +235,40 @@ class Call {
     Call(const Memory& memory, const Variant& v, const Rows& r, const RowNumbers<T>& numbers, Method method)
         : memory_(memory), v_(v), r_(r), numbers_(numbers), all_(memory, r.offset) {
         request_ = {.op = v.op, .dtype = dtype_of<T>, .n = r.n, .rows = r.rows, .stride = r.n + r.gap};
-        if (r.to_f32 && is_narrow(dtype_of<T>)) request_.output = DType::f32;
-        if (!has_one_result(v.op)) request_.output_stride = request_.stride;
-        if (has(probabilities)) request_.probability_stride = request_.stride;
-        if (has_upstream(v.op)) request_.upstream_stride = request_.stride;
+        if (!has_one_result(v.op)) request_.output_stride = r.n + (has(in_place) ? 1 : 2) * r.gap;
+        if (has(probabilities)) request_.probability_stride = r.n + 4 * r.gap;
+        if (has_upstream(v.op)) request_.upstream_stride = r.n + 3 * r.gap;
         if (has(smoothing)) request_.label_smoothing = 0.125;
         if (has(z_loss)) request_.z_loss = 0.0078125;
         request_.parameters = has(parameters);
-        if (is_loss(v.op)) request_.reduction = r.reduction;
-        if (makes_sum()) request_.method = is_narrow(output()) ? Method::exact : method; // which alone gives these
+        if (is_loss(v.op)) request_.reduction = r.reduction.value_or(Reduction::none);
+        if (adds_up()) request_.method = has(in_place) ? Method::exact : method; // the others give no narrow format
+        const bool must_be_wide = adds_up() && request_.method != Method::exact;
+        if ((r.to_f32 && !has(in_place)) || must_be_wide) request_.output = arithmetic_of(dtype_of<T>);
+    }
+
+    /// Does it add up what belongs to different rows? That is done by a method.
+    [[nodiscard]] bool adds_up() const {
+        return request_.parameters || request_.reduction == Reduction::mean ||
+               (request_.reduction == Reduction::sum && has_one_result(v_.op));
     }
 
     [[nodiscard]] std::string text() const {
-        return joined({"row_op", name(v_.op), makes_sum() ? name(request_.method) : "-",
+        return joined({row_op_table().kind, name(v_.op), adds_up() ? name(request_.method) : "-",
                        name(request_.reduction.value_or(Reduction::none)), name(dtype_of<T>), name(output()),
-                       accuracy::name(r_.family), std::to_string(r_.n), std::to_string(r_.rows),
-                       std::to_string(request_.stride), std::to_string(r_.offset), v_.options.text(),
-                       std::to_string(r_.seed)});
+                       r_.special ? "special" : accuracy::name(r_.family), std::to_string(r_.n),
+                       std::to_string(r_.rows), std::to_string(request_.stride), std::to_string(r_.offset),
+                       v_.options.text(), std::to_string(r_.seed)});
     }
 
     [[nodiscard]] std::uint64_t bits() {
-        RowArrays arrays{.x = all_.in(numbers_.x), .out = all_.out(results(), size_of(output()))};
+        RowArrays arrays;
+        if (has(in_place)) {
+            arrays.x = arrays.out = all_.in_and_out(numbers_.x);
+        } else {
+            arrays.x = all_.in(numbers_.x);
+            arrays.out = all_.out(results(), size_of(output()));
+        }
         arrays.scale = given(has(scale), numbers_.scale);
         arrays.shift = given(has(shift), numbers_.shift);
         arrays.probabilities = given(has(probabilities), numbers_.probabilities);
@@ -228,7 +277,7 @@ class Call {
         if (has_upstream(v_.op)) arrays.upstream = all_.in(numbers_.upstream);
         if (has(upstream) || v_.op == RowOp::logsumexp_gradient) arrays.upstream = all_.in(numbers_.row_upstream);
         if (has_targets(v_)) arrays.targets = all_.in(numbers_.targets);
-        if (has(exp_sums)) arrays.exp_sums = kept_exp_sums();
+        if (has(exp_sums)) arrays.exp_sums = kept_exp_sums(arrays.targets);
         if (has(parameters)) arrays.scale_gradient = all_.out(r_.n, size_of(output()));
         if (has(parameters) && has_mean(v_.op)) arrays.shift_gradient = all_.out(r_.n, size_of(output()));
         add_numbers_of_rows(arrays);
@@ -241,10 +290,9 @@ class Call {
 
     [[nodiscard]] bool has(Option o) const { return v_.options.has(o); }
     [[nodiscard]] bool is_reduced() const { return request_.reduction.value_or(Reduction::none) != Reduction::none; }
-    [[nodiscard]] bool makes_sum() const { return is_reduced() || request_.parameters; }
     [[nodiscard]] DType output() const { return request_.output.value_or(request_.dtype); }
     [[nodiscard]] std::uint64_t results() const {
-        if (!has_one_result(v_.op)) return numbers_.elements;
+        if (!has_one_result(v_.op)) return elements_of(r_, 2 * r_.gap);
         return is_reduced() ? 1 : r_.rows;
     }
 
@@ -256,7 +304,7 @@ class Call {
     /// A number of each row that an op writes, or, of a gradient of norms, reads.
     void add_numbers_of_rows(RowArrays& arrays) {
         const auto room = [&](bool is_written, std::uint64_t count) {
-            return is_written ? all_.out(count, sizeof(V)) : nullptr;
+            return is_written && !has(alone) ? all_.out(count, sizeof(V)) : nullptr;
         };
         const auto read = [&](const std::vector<V>& list) { return const_cast<V*>(all_.in(list)); };
         const bool of_gradient = is_norm_gradient(v_.op);
@@ -266,13 +314,21 @@ class Call {
         if (keeps_exp_sums(v_.op)) arrays.exp_sums = room(true, 2 * r_.rows);
     }
 
-    /// By logsumexp, in the same memory.
-    void* kept_exp_sums() {
-        RowRequest forward{.op = RowOp::logsumexp, .dtype = dtype_of<T>, .output = dtype_of<V>, .n = r_.n};
+    /// By logsumexp, or by cross entropy with the same targets or with probabilities.
+    void* kept_exp_sums(const std::int64_t* targets) {
+        const bool of_loss = is_loss(v_.op);
+        RowRequest forward{.op = of_loss ? RowOp::cross_entropy : RowOp::logsumexp, .dtype = dtype_of<T>, .n = r_.n};
+        forward.output = dtype_of<V>;
         forward.rows = r_.rows;
         forward.stride = request_.stride;
-        void* const kept = all_.out(2 * r_.rows, sizeof(V));
-        run(forward, {.x = all_.in(numbers_.x), .out = all_.out(r_.rows, sizeof(V)), .exp_sums = kept});
+        if (of_loss) forward.reduction = Reduction::none;
+        RowArrays arrays{.x = all_.in(numbers_.x), .out = all_.out(r_.rows, sizeof(V)), .targets = targets};
+        if (of_loss && targets == nullptr) {
+            forward.probability_stride = r_.n + 4 * r_.gap;
+            arrays.probabilities = all_.in(numbers_.probabilities);
+        }
+        void* const kept = arrays.exp_sums = all_.out(2 * r_.rows, sizeof(V));
+        run(forward, arrays);
         return kept;
     }
 
@@ -293,27 +349,33 @@ class Call {
 
 /// A factor for each row is of losses that are not reduced.
 bool is_offered(const Variant& v, const Rows& r) {
-    return r.reduction == Reduction::none || !v.options.has(upstream) || !is_loss(v.op);
+    return !r.reduction || !v.options.has(upstream) || !is_loss(v.op);
+}
+
+/// A sum or mean of losses by each, all else by one of them in turn.
+std::vector<Method> methods_of(const Variant& v, const Rows& r, std::uint64_t turn) {
+    const std::vector<Method> all = golden_methods();
+    return r.reduction && is_loss(v.op) && has_one_result(v.op) ? all : std::vector{all[turn % all.size()]};
 }
 
 } // namespace
 
 std::vector<CallResult> row_op_results(const Memory& memory, std::uint64_t longest) {
     std::vector<CallResult> results;
-    const std::vector<Method> methods = golden_methods();
     for (const DType dtype : dtypes()) {
         if (has_8_bits(dtype)) continue;
-        std::size_t turn = 0; // of methods
         for (const Rows& r : rows_of(dtype)) {
-            ++turn;
             if (r.n * r.rows > longest) continue;
+            std::uint64_t turn = r.seed;
             with_dtype_from_16_bits(dtype, [&]<class T>(T) {
                 const RowNumbers<T> numbers(r);
                 for (const Variant& v : variants) {
+                    ++turn;
                     if (!is_offered(v, r)) continue;
-                    const Method method = methods[(turn + static_cast<std::size_t>(&v - variants)) % methods.size()];
-                    Call<T> call(memory, v, r, numbers, method);
-                    results.push_back({call.text(), call.bits()});
+                    for (const Method method : methods_of(v, r, turn)) {
+                        Call<T> call(memory, v, r, numbers, method);
+                        results.push_back({call.text(), call.bits()});
+                    }
                 }
             });
         }
@@ -322,7 +384,7 @@ std::vector<CallResult> row_op_results(const Memory& memory, std::uint64_t longe
 }
 
 CallTable row_op_table() {
-    return {spec_version_of(RowOp{}),
+    return {"row_op", spec_version_of(RowOp{}),
             "# kind\top\tmethod\treduction\tdtype\toutput\tfamily\tn\trows\tstride\toffset\toption\tseed\tbits",
             row_op_results};
 }

@@ -78,10 +78,6 @@ std::optional<Entry> parse_line(std::string_view line) {
     return entry && line_of(*entry) == line ? entry : std::nullopt; // one way to write each
 }
 
-bool is_call(std::string_view line) {
-    return line.starts_with("row_op\t") || line.starts_with("loss\t");
-}
-
 /// What stands before the bits is compared with what a call says of itself, not read.
 std::optional<CallResult> parse_call(std::string_view line) {
     const std::size_t end = line.rfind('\t');
@@ -92,12 +88,22 @@ std::optional<CallResult> parse_call(std::string_view line) {
 }
 
 void add_source(Table& table, std::string_view source) {
-    if (table.source == source) return;
+    std::string_view known = table.source;
+    while (!known.empty()) {
+        const std::size_t end = std::min(known.find("; "), known.size());
+        if (known.substr(0, end) == source) return;
+        known.remove_prefix(std::min(end + 2, known.size()));
+    }
     if (!table.source.empty()) table.source += "; ";
     table.source += source;
 }
 
 } // namespace
+
+std::string first_lines(int version, std::string_view device, std::string_view columns) {
+    return std::string(source_prefix) + std::to_string(version) + ", from " + std::string(device) + '\n' +
+           std::string(columns) + '\n';
+}
 
 std::string hexadecimal(std::uint64_t bits, std::size_t bytes) {
     char text[32];

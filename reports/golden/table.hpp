@@ -29,6 +29,9 @@ struct Table {
 /// How the first line of a file begins.
 inline constexpr std::string_view source_prefix = "# spec_version ";
 
+/// The first and the second line of a file.
+[[nodiscard]] std::string first_lines(int version, std::string_view device, std::string_view columns);
+
 /// The second line of the file that has such cases.
 [[nodiscard]] std::string_view columns_of(const Case& c);
 
