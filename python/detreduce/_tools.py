@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import zlib
 from fractions import Fraction
 from typing import Any, List, NamedTuple, Optional
 
 import numpy as np
 
-from . import _core
+from . import _core, _losses
 from ._arrays import WORDS, arithmetic_of, library_of
 from ._reduce import reduced, words_of
 
@@ -59,10 +60,55 @@ _EXPECTED = {
 }
 
 
+# Of row ops, losses and gradients, of 5 rows of 3001 of these numbers: CRC-32 of the bytes of the results.
+_EXPECTED_OF_ROWS = {
+    "softmax": 0x36791DA2,
+    "log_softmax": 0xA91F4CA7,
+    "logsumexp": 0xD6CDA548,
+    "layer_norm": 0xB481D113,
+    "rms_norm": 0xBBDE26F9,
+    "cross_entropy": 0xC408E05E,
+    "mse": 0x6A6D0AA7,
+    "huber": 0x8024D0B0,
+    "bce_with_logits": 0xC5ACA499,
+    "gradient of softmax": 0xB4753BB5,
+    "gradient of layer_norm": 0x65BD8FC8,
+    "gradient of cross_entropy": 0x154E8B77,
+}
+
+
+def _of_rows(x: Any, y: Any, classes: Any) -> dict:
+    """What there is to compute of two matrices, and a class for each row."""
+    n = x.shape[1]
+
+    def norm_gradient():
+        _, mean, rstd = _losses.norm("layernorm", x, (n,), y[0], y[1], 1e-5, kept=True)
+        return _losses.norm_gradient("layernorm", x, y, 1, y[0], mean, rstd, True, True)
+
+    def entropy_gradient():
+        of_classes = _losses.Classes("cross_entropy_gradient", x, classes, None, -100, 0.0)
+        return of_classes.gradient("cross_entropy_gradient", "mean", "exact", None)
+
+    return {
+        "softmax": lambda: _losses.softmax(x),
+        "log_softmax": lambda: _losses.log_softmax(x),
+        "logsumexp": lambda: _losses.logsumexp(x, 1),
+        "layer_norm": lambda: _losses.layer_norm(x, (n,), y[0], y[1]),
+        "rms_norm": lambda: _losses.rms_norm(x, (n,), y[0]),
+        "cross_entropy": lambda: _losses.cross_entropy(x, classes),
+        "mse": lambda: _losses.mse(x, y),
+        "huber": lambda: _losses.huber(x, y),
+        "bce_with_logits": lambda: _losses.bce_with_logits(x, y),
+        "gradient of softmax": lambda: _losses.row_wise_gradient("softmax", x, y, 1),
+        "gradient of layer_norm": norm_gradient,
+        "gradient of cross_entropy": entropy_gradient,
+    }
+
+
 class Check(NamedTuple):
     device: str
     op: str
-    method: str
+    method: Optional[str]
     instruction_set: Optional[str]
 
 
@@ -76,34 +122,47 @@ class Verified(List[Check]):
 
 
 def verify() -> Verified:
-    """Computes known results on every device, by every method and instruction set, and compares their bits with those of the
-    specification. Returns a list of what was compared, which prints as one line; RuntimeError says what differs."""
+    """Computes known results on every device: reductions by every method and instruction set, and row ops, losses and gradients;
+    and compares their bits with those of the specification. Returns a list of what was compared, which prints as one line;
+    RuntimeError says what differs."""
     x = _numbers(100003)
+    rows, classes = x[:30010].reshape(2, 5, 3001) / np.float32(64), np.array([7, 3000, 0, -100, 512])
     checks = Verified()
 
-    def compared(device, op, method, isa, value):
-        bits = np.float32(value).view(np.uint32)
-        if int(bits) != _EXPECTED[op, method]:
-            at = f" with {isa}" if isa else ""
-            raise RuntimeError(
-                f"{op} by {method} on {device}{at} is 0x{int(bits):08x}, and should be 0x{_EXPECTED[op, method]:08x}"
-            )
+    def compared(device, op, method, isa, bits, expected):
+        if bits != expected:
+            by, at = f" by {method}" if method else "", f" with {isa}" if isa else ""
+            raise RuntimeError(f"{op}{by} on {device}{at} is 0x{bits:08x}, and should be 0x{expected:08x}")
         checks.append(Check(device, op, method, isa))
 
-    for op, method in _EXPECTED:
+    def compared_rows(device, *arrays):
+        for op, compute in _of_rows(*arrays).items():
+            results = compute()
+            crc = 0
+            for result in results if isinstance(results, tuple) else (results,):
+                crc = zlib.crc32(_on_host(result).tobytes(), crc)
+            compared(device, op, None, None, crc, _EXPECTED_OF_ROWS[op])
+
+    for (op, method), expected in _EXPECTED.items():
         for isa in _core.isas():
-            compared("cpu", op, method, isa, reduced(op, x, method=method, isa=isa))
+            bits = np.float32(reduced(op, x, method=method, isa=isa)).view(np.uint32)
+            compared("cpu", op, method, isa, int(bits), expected)
+    compared_rows("cpu", *rows, classes)
     for index, *_ in _core.gpus():
         opened = _on_gpu(x, index)
         if opened is None:
             break
-        for op, method in _EXPECTED:
+        for (op, method), expected in _EXPECTED.items():
             if method == "serial":
                 continue
-            value = reduced(op, opened, method=method)
-            value = value.cpu().numpy() if hasattr(value, "cpu") else value.get()
-            compared(f"cuda:{index}", op, method, None, value)
+            bits = np.float32(_on_host(reduced(op, opened, method=method))).view(np.uint32)
+            compared(f"cuda:{index}", op, method, None, int(bits), expected)
+        compared_rows(f"cuda:{index}", *(_on_gpu(a, index) for a in (*rows, classes)))
     return checks
+
+
+def _on_host(x: Any) -> np.ndarray:
+    return x.cpu().numpy() if hasattr(x, "cpu") else x.get() if hasattr(x, "get") else np.asarray(x)
 
 
 def _on_gpu(x: np.ndarray, index: int):

@@ -33,10 +33,15 @@ def test_devices():
 
 def test_this_machine_computes_the_right_bits(monkeypatch):
     checks = dr.verify()
-    assert {c.instruction_set for c in checks if c.device == "cpu"} == set(dr.devices()[0].instruction_sets)
+    assert {c.instruction_set for c in checks if c.method and c.device == "cpu"} == set(dr.devices()[0].instruction_sets)
     assert str(checks).startswith(f"{len(checks)} results have the bits of the specification: cpu (baseline")
-    monkeypatch.setitem(_tools._EXPECTED, ("sum", "tree"), 0)
-    with pytest.raises(RuntimeError, match="sum by tree on cpu"):
+    assert {c.op for c in checks} >= {"sum", "softmax", "cross_entropy", "gradient of layer_norm"}
+    with monkeypatch.context() as changed:
+        changed.setitem(_tools._EXPECTED, ("sum", "tree"), 0)
+        with pytest.raises(RuntimeError, match="sum by tree on cpu"):
+            dr.verify()
+    monkeypatch.setitem(_tools._EXPECTED_OF_ROWS, "gradient of softmax", 0)
+    with pytest.raises(RuntimeError, match="gradient of softmax on cpu is 0x"):
         dr.verify()
 
 
