@@ -13,7 +13,14 @@ struct RowGradLaunch : RowLaunch<T> {
 
     [[nodiscard]] row_kernels::GradRows<T> rows() const {
         return {RowLaunch<T>::rows(), static_cast<const T*>(arrays.upstream), upstream_stride(),
-                static_cast<V*>(arrays.scale_gradient)};
+                static_cast<V*>(arrays.scale_gradient), beside_sums()};
+    }
+    /// Was the kernel before launched by launch_scale_gradient()? It needs its registers: rows
+    /// begin where its last blocks leave room. Not where they write what it reads, or need memory
+    /// of the workspace, which is its own until it has ended.
+    [[nodiscard]] bool beside_sums() const {
+        const bool in_place = arrays.out == arrays.x || arrays.out == arrays.upstream;
+        return adds_made_terms(plan.request()) && !in_place && !this->is_long();
     }
     [[nodiscard]] std::uint64_t upstream_stride() const {
         const RowRequest& r = plan.request();
@@ -28,7 +35,9 @@ struct RowGradLaunch : RowLaunch<T> {
     }
     template <class Op>
     [[nodiscard]] Status launch() const {
-        return this->template launch_each<Op>(rows(), this->warps_of_row());
+        const LaunchKind first =
+            beside_sums() ? after_previous(this->device(), row_kernels::rows_kernel<Op>) : LaunchKind::plain;
+        return this->template launch_each<Op>(rows(), this->warps_of_row(), first);
     }
     template <bool Aligned>
     [[nodiscard]] Status run() const {

@@ -115,8 +115,10 @@ struct RowLaunch {
         return std::max<std::uint64_t>(
             std::uint64_t{device().sms} * static_cast<std::uint32_t>(Op::blocks) * row_kernels::most_warps / warps, 1);
     }
+    /// `first`: of the first launch, where there are several.
     template <class Op>
-    [[nodiscard]] Status launch_each(typename Op::Arguments a, std::uint32_t warps) const {
+    [[nodiscard]] Status launch_each(typename Op::Arguments a, std::uint32_t warps,
+                                     LaunchKind first = LaunchKind::plain) const {
         const std::uint32_t teams = warps < row_kernels::block_warps ? row_kernels::block_warps / warps : 1;
         const std::uint32_t bytes = team_bytes<Op>(warps, a.tiles > 1 && Op::repeats);
         if (!Op::repeats) a.ahead = rows_at_once<Op>(warps);
@@ -124,11 +126,11 @@ struct RowLaunch {
         ask_for_shared(row_kernels::rows_kernel<Op>, teams * bytes);
         do {
             const std::uint64_t blocks = std::min((a.rows - a.first_row + teams - 1) / teams, most);
-            const Status bad =
-                launch_kernel(LaunchKind::plain, row_kernels::rows_kernel<Op>, static_cast<std::uint32_t>(blocks),
-                              dim3(warps * warp_size, teams), teams * bytes, stream, a, bytes);
+            const Status bad = launch_kernel(first, row_kernels::rows_kernel<Op>, static_cast<std::uint32_t>(blocks),
+                                             dim3(warps * warp_size, teams), teams * bytes, stream, a, bytes);
             if (Op::repeats || !bad.ok()) return bad;
             a.first_row += blocks * teams;
+            first = LaunchKind::plain;
         } while (a.first_row < a.rows);
         return {};
     }

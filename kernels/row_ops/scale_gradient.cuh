@@ -63,6 +63,7 @@ struct ThreadSum<V, ScaleTerms<T>> {
     using BinsOf = typename Plain::BinsOf;
     template <int Columns>
     using BinsOfColumns = BinsOf;
+    static constexpr bool next_is_apart = true; ///< the rows; RowGradLaunch::beside_sums() says when they do not wait
     static constexpr int blocks = policy::scale_gradient_blocks, maximum_columns = fp::has_16_bits<T> ? 4 : 2,
                          minimum_columns = 2;
     static constexpr int rows = fp::is_f64<T> ? 8 : 16,

@@ -160,6 +160,8 @@ struct ThreadSum {
         return held && bins[0].holds(all, all);
     }
 
+    /// May the next kernel begin before this one has ended, as it needs nothing of it?
+    static constexpr bool next_is_apart = false;
     static constexpr int blocks =
         Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more : policy::exact_columns;
     /// Neighbouring columns of a thread: the larger number where takes_most() says so.

@@ -35,6 +35,7 @@ struct AddUpParts {
         column_threads(fp::is_f64<typename Input::Type>, is_moments<typename Input::MapType>);
 
     __device__ __forceinline__ void operator()(std::uint64_t i) const {
+        if constexpr (Sum::next_is_apart) let_next_kernel_start();
         if constexpr (Sum::maximum_columns > Sum::minimum_columns) {
             if (most) return add_up<Sum::maximum_columns>(i);
         }
