@@ -82,7 +82,7 @@ def loss_of(name: str) -> str:
     return name
 
 
-def widened(lib, weight: Any, a, word: str, shape, argument: str = "weight"):
+def widened(lib, weight: Any, a, word: str, shape, argument: str = "weight", broadcast: bool = True):
     """weight as an array of `shape`, in one piece."""
     if library_of(weight) is not lib:
         raise TypeError(
@@ -94,6 +94,8 @@ def widened(lib, weight: Any, a, word: str, shape, argument: str = "weight"):
     same_device(lib, a, w, argument)
     if tuple(w.shape) != tuple(shape):
         try:
+            if not broadcast:
+                raise ValueError
             w = lib.broadcast(w, shape)
         except (ValueError, RuntimeError, TypeError):
             raise ValueError(
@@ -547,8 +549,8 @@ def norm(
     arithmetic = arithmetic_of(r.word)
     eps = EPS[arithmetic] if eps is None else parameter_of(eps, "eps")
     ends = r.shape[r.axis :]
-    scale = None if weight is None else widened(lib, weight, r.a, r.word, ends)
-    shift = None if bias is None else widened(lib, bias, r.a, r.word, ends, "bias")
+    scale = None if weight is None else widened(lib, weight, r.a, r.word, ends, broadcast=False)
+    shift = None if bias is None else widened(lib, bias, r.a, r.word, ends, "bias", broadcast=False)
     if shift is not None and scale is None:
         scale = lib.filled(ends, r.word, 1, r.a)
     word = None if dtype is None else dtype_word(dtype, "dtype")
@@ -830,7 +832,7 @@ class Classes:
             if q.stride != q.n:
                 self.options["probability_stride"] = q.stride
         if weight is not None:
-            self.arrays["weights"] = widened(lib, weight, r.a, r.word, (r.n,))
+            self.arrays["weights"] = widened(lib, weight, r.a, r.word, (r.n,), broadcast=False)
         smoothing = number_of(label_smoothing, "label_smoothing")
         if not 0 <= smoothing <= 1:
             raise ValueError(f"label_smoothing: allowed are 0 to 1, not {label_smoothing}")

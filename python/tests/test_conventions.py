@@ -120,6 +120,27 @@ def _():
         drt.mse_loss(X, Y[:3])
 
 
+@case("Both", "dtypes and shapes of two arguments")
+def _():
+    assert F.mse_loss(X.float(), Y).dtype == torch.float64
+    with pytest.raises(TypeError, match="dtype"):
+        drt.mse_loss(X.float(), Y)
+    with pytest.raises(ValueError, match="target"):
+        drt.mse_loss(X, Y[:, :1])
+    alike(drt.mse_loss(X, Y, "sum", W[:1]), drt.mse_loss(X, Y, "sum", W[:1].expand(X.shape)))
+
+
+@case("Both", "`clip_grad_norm_`, `norm_type`, `max_norm`")
+def _():
+    p = torch.nn.Parameter(torch.ones(2))
+    p.grad = torch.tensor([3.0, 4.0])
+    for argument in ({"norm_type": INF, "max_norm": 1.0}, {"max_norm": INF}):
+        with pytest.raises(ValueError, match=next(iter(argument))):
+            drt.clip_grad_norm_([p], **argument)
+    assert dr.nrm2(p.grad) == torch.nn.utils.clip_grad_norm_([p], INF) == 5
+    alike(drt.clip_grad_norm_([], 1.0), torch.nn.utils.clip_grad_norm_([], 1.0))
+
+
 @case("Both", "gradient with respect to x, in place")
 def _():
     a, t = X.numpy().copy(), T.numpy()
@@ -215,6 +236,26 @@ def _():
         drt.binary_cross_entropy(2 * one, one).isnan()
         and gradient(drt.binary_cross_entropy, -one, one).isnan()
     )
+
+
+@case(ELEMENTS, "t outside [0, 1]")
+def _():
+    x, t = torch.tensor([0.25]), torch.tensor([2.0])
+    with pytest.raises(RuntimeError):
+        F.binary_cross_entropy(x, t)
+    alike(drt.binary_cross_entropy(x, t), (-2 * x.log() + (1 - x).log()).mean(), 1e-6)
+
+
+@case(ELEMENTS, "`mse_loss`, derivative where 2·(x − t) is beyond the format")
+def _():
+    x, t = torch.tensor([2e38, 1.0]), torch.zeros(2)
+    assert gradient(F.mse_loss, x, t)[0] == 2e38 and gradient(drt.mse_loss, x, t)[0] == INF
+
+
+@case(ELEMENTS, "`l1_loss`, derivative where x is NaN")
+def _():
+    x, t = torch.tensor([NAN, 1.0]), torch.zeros(2)
+    assert gradient(F.l1_loss, x, t)[0] == 0 and gradient(drt.l1_loss, x, t)[0].isnan()
 
 
 @case(ELEMENTS, "`binary_cross_entropy_with_logits`")
@@ -511,6 +552,23 @@ def _():
 CHANNELS = numbers(6, 5, 4, seed=4)
 
 
+@case(ROWS, "its gradient where \\|x\\| < eps")
+def _():
+    x, y = torch.full((1, 3), 0.1, dtype=torch.float64), torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float64)
+    ours, theirs = (gradient(lambda v: f(v, y, eps=1.0), x) for f in (drt.cosine_similarity, F.cosine_similarity))
+    alike(ours, y / y.norm())
+    assert not torch.allclose(ours, theirs)
+
+
+@case(ROWS, "`layer_norm`, `rms_norm` of rows without elements")
+def _():
+    x = torch.zeros(2, 0)
+    assert F.layer_norm(x, [0]).shape == (2, 0)
+    for name in ("layer_norm", "rms_norm"):
+        with pytest.raises(ValueError, match="x|input"):
+            getattr(drt, name)(x, [0])
+
+
 @case(ROWS, "`group_norm`, `batch_norm`")
 def _():
     b = numbers(5, seed=6)
@@ -568,6 +626,20 @@ def _():
     for m in (drt, F):
         with pytest.raises(ValueError):
             m.batch_norm(X[:1], None, None, training=True)
+
+
+@case(ROWS, "… no elements, training")
+def _():
+    assert torch.nn.BatchNorm1d(5)(torch.zeros(0, 5)).shape == (0, 5)
+    with pytest.raises(ValueError, match="2 elements a channel"):
+        drt.BatchNorm1d(5)(torch.zeros(0, 5))
+
+
+@case(ROWS, "gradient of `logsumexp`, a row with +∞")
+def _():
+    x = torch.tensor([[INF, 1.0]])
+    ours, theirs = (gradient(lambda v: f(v, 1), x) for f in (drt.logsumexp, torch.logsumexp))
+    assert ours.isnan().all() and theirs[0, 0].isnan() and theirs[0, 1] == 0
 
 
 @case(ROWS, "`batch_norm`, `momentum=None`")

@@ -1518,3 +1518,26 @@ def test_an_error_of_a_hook_is_told(device):
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t), pytest.raises(ValueError, match="of the hook"):
         drt.softmax(x, 1)
     assert len(calls) == 1
+
+
+def test_what_torch_refuses_is_refused():
+    x, ones = torch.ones(3, 4), torch.ones(4)
+    with pytest.raises(ValueError, match=r"weight: must have the shape \(4,\), not \(1,\)"):
+        drt.layer_norm(x, [4], ones[:1])
+    with pytest.raises(ValueError, match=r"bias: must have the shape \(3, 4\), not \(4,\)"):
+        drt.layer_norm(x, [3, 4], x, ones)
+    with pytest.raises(ValueError, match=r"weight: must have the shape \(4,\), not \(1,\)"):
+        drt.cross_entropy(x, torch.tensor([0, 1, 2]), ones[:1])
+    with pytest.raises(ValueError, match="reduction: allowed are none, sum, mean, not 'batchmean'"):
+        drt.mse_loss(x, x, "batchmean")
+    with pytest.raises(ValueError, match="running_mean, running_var: must both be None, or neither"):
+        drt.batch_norm(x, ones, None, training=True)
+    mean, v = torch.zeros(4, requires_grad=True), x.clone().requires_grad_()
+    with pytest.raises(NotImplementedError, match="running_mean"):
+        drt.batch_norm(v, mean, ones).sum().backward()
+
+
+def test_second_derivatives_by_vmap_in_forward_mode_are_refused():
+    for f in (lambda x: drt.mse_loss(x, torch.zeros(3)), lambda x: drt.softmax(x, 0).sum()):
+        with pytest.raises(NotImplementedError, match="forward mode"):
+            torch.func.hessian(f)(torch.ones(3))

@@ -165,7 +165,7 @@ def loss(
         _words_of(method=method)
     if x.shape != target.shape:
         raise ValueError(f"target: must have the shape of input, {tuple(x.shape)}, not {tuple(target.shape)}")
-    _losses.reduction_of(reduction, _losses.REDUCTIONS + ("batchmean",))
+    _losses.reduction_of(reduction, _losses.REDUCTIONS + ("batchmean",) * name.startswith("kl_div"))
     if type(parameter) is not float:
         parameter = _losses.number_of(parameter, "parameter")
     return _ops.loss(x, target, weight, name, parameter, reduction, method, _dtype(dtype), pos_weight)
@@ -391,6 +391,8 @@ def _channel_norm(
         for argument, old in zip(("running_mean", "running_var"), running):
             if old is not None:
                 _LIBRARY.writable(old, argument)
+    if not given and (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean, running_var: must both be None, or neither")
     if given and (running_mean is None or running_var is None):
         raise ValueError("running_mean, running_var: must be given unless training")
     more = groups, given, momentum, eps, norm, method
@@ -465,7 +467,8 @@ def clip_grad_norm_(
     if _losses.number_of(norm_type, "norm_type") != 2.0:
         raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
     with _torch.no_grad():
-        return _losses.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=error_if_nonfinite)
+        norm = _losses.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=error_if_nonfinite)
+        return norm if isinstance(norm, Tensor) else _torch.tensor(0.0)  # of no parameters
 
 
 from ._mode import not_covered, reproducible  # noqa: E402

@@ -250,9 +250,16 @@ def untraced() -> bool:
     )
 
 
+def _has_tangent(t: Tensor) -> bool:
+    try:
+        return _forward_ad.unpack_dual(t).tangent is not None
+    except RuntimeError:  # under vmap nobody can say
+        return True
+
+
 def no_tangent(*args: Any) -> None:
     for t in args if _forward_ad._current_level >= 0 else ():
-        if isinstance(t, Tensor) and _forward_ad.unpack_dual(t).tangent is not None:
+        if isinstance(t, Tensor) and _has_tangent(t):
             raise NotImplementedError(
                 "detreduce: there is no derivative in forward mode, as of torch.func.jvp"
             )
@@ -873,6 +880,8 @@ def _setup_channel_norm(ctx, inputs, output):
 def _derived_channel_norm(ctx, g, *_):
     x, weight, mean, rstd = ctx.saved_tensors
     of_weight, of_bias = ctx.needs_input_grad[1], ctx.needs_input_grad[2]
+    if ctx.needs_input_grad[3] or ctx.needs_input_grad[4]:
+        raise NotImplementedError("detreduce: there is no gradient with respect to running_mean and running_var")
     parameters = bool(weight is not None and (of_weight or of_bias))
     more = (ctx.groups, ctx.given, ctx.norm, ctx.method, parameters)
     dx, dw, db = channel_norm_backward(g, x, weight, mean, rstd, *more)
