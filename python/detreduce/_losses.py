@@ -827,7 +827,10 @@ class Classes:
         else:
             q = r.like(target, "target") if a.ndim < 2 or len(a.shape) == len(t.shape) else None
             if q is None:
-                raise ValueError(f"target: must have the shape of x, {tuple(a.shape)}, not {tuple(t.shape)}")
+                raise ValueError(
+                    f"target: must be integers of the shape {expected}, or probabilities of that of x, {tuple(a.shape)}, "
+                    f"not {t.dtype} of the shape {tuple(t.shape)}"
+                )
             self.arrays["probabilities"] = q.a
             if q.stride != q.n:
                 self.options["probability_stride"] = q.stride
