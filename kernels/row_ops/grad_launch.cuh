@@ -15,9 +15,9 @@ struct RowGradLaunch : RowLaunch<T> {
         return {RowLaunch<T>::rows(), static_cast<const T*>(arrays.upstream), upstream_stride(),
                 static_cast<V*>(arrays.scale_gradient), beside_sums()};
     }
-    /// Was the kernel before launched by launch_scale_gradient()? It needs its registers: rows
-    /// begin where its last blocks leave room. Not where they write what it reads, or need memory
-    /// of the workspace, which is its own until it has ended.
+    /// May the rows begin before the kernel of launch_scale_gradient(), which was launched just
+    /// before, has ended? They need no result of it. But they must not write over what it reads,
+    /// nor write to the workspace, where its sums are.
     [[nodiscard]] bool beside_sums() const {
         const bool in_place = arrays.out == arrays.x || arrays.out == arrays.upstream;
         return adds_made_terms(plan.request()) && !in_place && !this->is_long();

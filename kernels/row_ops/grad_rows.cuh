@@ -15,7 +15,7 @@ struct GradRows : Rows<T> {
     const T* upstream; ///< of what has n elements a row there
     std::uint64_t upstream_stride;
     fp::Arithmetic<T>* terms; ///< for sums over the rows: n a row, or null
-    bool beside_sums;         ///< launched before the kernel that makes these sums has ended
+    bool beside_sums;         ///< the kernel of these sums may still run
 };
 
 /// What a thread holds of a tile: its elements of x and of upstream, and, in shared memory, those
@@ -134,7 +134,8 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
         for (int i = 0; i < G::sums; ++i)
             sum[i] = row_grads::finished<G>(found.of[i].sum, of);
         write(a, row, tile * tile_items, m, elements, of, sum, shared);
-        // What comes next in the stream finds both done.
+        // This kernel ends after that of the sums, so that what comes next in the stream finds
+        // both.
         if (G::of_norm && a.beside_sums && blockIdx.x == gridDim.x - 1) wait_for_previous_kernel();
     }
     static __device__ __forceinline__ void run(const GradRows<T>& a, std::uint64_t row, Shared<T>& shared) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <iosfwd>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +24,7 @@ struct CallResult {
 
 [[nodiscard]] std::string line_of(const CallResult& result);
 
-/// Where time is short, calls of at most so many elements are made.
+/// `longest` of the functions below: calls with more elements are left out. By this none is.
 inline constexpr std::uint64_t all_lengths = std::numeric_limits<std::uint64_t>::max();
 
 /// Makes every call of the table of that family, in its order. Throws Error.

@@ -1,11 +1,12 @@
 // Calls of row ops: each op with what it may be given, for rows where the order of the additions or
 // the way of a backend changes, beginning at a boundary of memory or not.
 #include <initializer_list>
-#include <limits>
 #include <optional>
 #include <utility>
 
+#include <detreduce/fp/bits.hpp>
 #include <detreduce/row_ops.hpp>
+#include <detreduce/spec/row_math.hpp>
 #include <detreduce/version.hpp>
 
 #include "golden/arrays.hpp"
@@ -112,10 +113,18 @@ const Variant variants[] = {
 /// Rows for every op.
 struct Rows {
     Family family;
-    std::uint64_t n, rows, gap, offset, seed; ///< gap: elements between rows of x; there are more between others
+    std::uint64_t n, rows, gap, offset, seed; ///< gap: elements between rows of x
     std::optional<Reduction> reduction = {};  ///< of losses
     bool to_f32 = false;                      ///< of f16 and bf16
     bool special = false; ///< rows in turn have no, a NaN, +∞, some −∞, nothing but −∞, and both infinities
+
+    // Elements from one row to the next: of each array others, so that none can stand for another.
+    [[nodiscard]] std::uint64_t stride() const { return n + gap; }
+    [[nodiscard]] std::uint64_t output_stride() const { return n + 2 * gap; }
+    [[nodiscard]] std::uint64_t upstream_stride() const { return n + 3 * gap; }
+    [[nodiscard]] std::uint64_t probability_stride() const { return n + 4 * gap; }
+    /// To the end of the last row.
+    [[nodiscard]] std::uint64_t elements(std::uint64_t stride) const { return (rows - 1) * stride + n; }
 };
 
 std::vector<Rows> rows_of(DType dtype) {
@@ -174,30 +183,24 @@ bool keeps_exp_sums(RowOp op) {
     return op == RowOp::logsumexp || op == RowOp::cross_entropy;
 }
 
-/// To the end of the last row.
-std::uint64_t elements_of(const Rows& r, std::uint64_t gap) {
-    return (r.rows - 1) * (r.n + gap) + r.n;
-}
-
 /// Rows in memory, and what goes with them, for every op. The seeds are that of x and others far
 /// from it.
 template <class T>
 struct RowNumbers {
     using V = fp::Arithmetic<T>;
-    std::uint64_t elements;
     std::vector<T> x, upstream, probabilities, scale, shift, weights;
     std::vector<V> row_upstream, mean, rstd;
     std::vector<V> factor{static_cast<V>(-1.625)};
     std::vector<std::int64_t> targets;
 
-    explicit RowNumbers(const Rows& r) : elements(elements_of(r, r.gap)) {
+    explicit RowNumbers(const Rows& r) {
         const auto of = [&]<class N>(N, Family family, std::uint64_t n, std::uint64_t which, int sign = 0) {
             return numbers<N>(family, n, r.seed + 1000000 * which, sign);
         };
-        x = of(T{}, r.family, elements, 0);
+        x = of(T{}, r.family, r.elements(r.stride()), 0);
         if (r.special) add_special(r);
-        upstream = of(T{}, Family::normal, elements_of(r, 3 * r.gap), 1);
-        probabilities = of(T{}, Family::uniform, elements_of(r, 4 * r.gap), 2, 1);
+        upstream = of(T{}, Family::normal, r.elements(r.upstream_stride()), 1);
+        probabilities = of(T{}, Family::uniform, r.elements(r.probability_stride()), 2, 1);
         scale = of(T{}, Family::normal, r.n, 3);
         shift = of(T{}, Family::normal, r.n, 4);
         weights = of(T{}, Family::uniform, r.n, 5, 1);
@@ -212,13 +215,11 @@ struct RowNumbers {
 
   private:
     void add_special(const Rows& r) {
-        const T infinity = fp::round_to<T>(std::numeric_limits<double>::infinity());
-        const T minus = fp::round_to<T>(-std::numeric_limits<double>::infinity());
-        const T nan = fp::from_bits<T>(static_cast<fp::Bits<T>>(fp::Format<T>::canonical_nan));
+        const T infinity = fp::beyond<T>(false), minus = fp::beyond<T>(true);
         for (std::uint64_t i = 0; i < r.rows; ++i) {
-            T* const row = x.data() + i * (r.n + r.gap);
+            T* const row = x.data() + i * r.stride();
             const std::uint64_t one = accuracy::hash(r.seed + 1, i) % r.n;
-            if (i % 6 == 1) row[one] = nan;
+            if (i % 6 == 1) row[one] = spec::quiet_nan<T>;
             if (i % 6 == 2) row[one] = infinity;
             for (std::uint64_t j = 0; j < r.n && i % 6 >= 3; ++j) {
                 if (i % 6 == 4 || accuracy::hash(r.seed + 2, j) % 5 == 0) row[j] = minus;
@@ -234,10 +235,10 @@ class Call {
   public:
     Call(const Memory& memory, const Variant& v, const Rows& r, const RowNumbers<T>& numbers, Method method)
         : memory_(memory), v_(v), r_(r), numbers_(numbers), all_(memory, r.offset) {
-        request_ = {.op = v.op, .dtype = dtype_of<T>, .n = r.n, .rows = r.rows, .stride = r.n + r.gap};
-        if (!has_one_result(v.op)) request_.output_stride = r.n + (has(in_place) ? 1 : 2) * r.gap;
-        if (has(probabilities)) request_.probability_stride = r.n + 4 * r.gap;
-        if (has_upstream(v.op)) request_.upstream_stride = r.n + 3 * r.gap;
+        request_ = {.op = v.op, .dtype = dtype_of<T>, .n = r.n, .rows = r.rows, .stride = r.stride()};
+        if (!has_one_result(v.op)) request_.output_stride = has(in_place) ? r.stride() : r.output_stride();
+        if (has(probabilities)) request_.probability_stride = r.probability_stride();
+        if (has_upstream(v.op)) request_.upstream_stride = r.upstream_stride();
         if (has(smoothing)) request_.label_smoothing = 0.125;
         if (has(z_loss)) request_.z_loss = 0.0078125;
         request_.parameters = has(parameters);
@@ -292,7 +293,7 @@ class Call {
     [[nodiscard]] bool is_reduced() const { return request_.reduction.value_or(Reduction::none) != Reduction::none; }
     [[nodiscard]] DType output() const { return request_.output.value_or(request_.dtype); }
     [[nodiscard]] std::uint64_t results() const {
-        if (!has_one_result(v_.op)) return elements_of(r_, 2 * r_.gap);
+        if (!has_one_result(v_.op)) return r_.elements(r_.output_stride());
         return is_reduced() ? 1 : r_.rows;
     }
 
@@ -324,7 +325,7 @@ class Call {
         if (of_loss) forward.reduction = Reduction::none;
         RowArrays arrays{.x = all_.in(numbers_.x), .out = all_.out(r_.rows, sizeof(V)), .targets = targets};
         if (of_loss && targets == nullptr) {
-            forward.probability_stride = r_.n + 4 * r_.gap;
+            forward.probability_stride = r_.probability_stride();
             arrays.probabilities = all_.in(numbers_.probabilities);
         }
         void* const kept = arrays.exp_sums = all_.out(2 * r_.rows, sizeof(V));

@@ -55,7 +55,8 @@ void add_verify(CLI::App& app) {
     command->add_flag("--json", o->json, "print one JSON object instead of lines")->disable_flag_override();
     command->footer(
         "Reduces generated inputs, of up to 2^27 elements, with every method whose bits are guaranteed, calls every "
-        "row op and every loss of elements with its gradients, and compares each result with a table inside this program. It "
+        "row op and every loss of elements with its gradients, and compares each result with a table inside this "
+        "program. It "
         "takes seconds, and up to 300 MiB of memory.\n"
         "For sums by each method, for each other op and shape, and for each row op and loss: how many results there "
         "were, how many differ, and a fingerprint of all their bits: two machines with the same fingerprint gave the "

@@ -160,7 +160,7 @@ struct ThreadSum {
         return held && bins[0].holds(all, all);
     }
 
-    /// May the next kernel begin before this one has ended, as it needs nothing of it?
+    /// Needs the kernel that is launched next no result of this one? Then it may begin earlier.
     static constexpr bool next_is_apart = false;
     static constexpr int blocks =
         Input::states > 1 || Input::has_errors ? policy::exact_columns_of_more : policy::exact_columns;
