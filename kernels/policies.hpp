@@ -268,8 +268,9 @@ inline constexpr int long_row_blocks_at_once = 2;
 /// Gradients of row ops, which have two tiles in registers: with three blocks those of norms do not
 /// fit.
 inline constexpr int grad_row_blocks = 2;
-/// Blocks of the largest cluster, a tile each, that has a row: as many as an H100's can have.
-inline constexpr std::uint32_t most_row_cluster = 16;
+/// Tiles of a row that a cluster has at most, and its blocks: as many as an H100's can have. More
+/// than eight blocks not every device has.
+inline constexpr std::uint32_t most_row_cluster = 16, portable_cluster = 8;
 /// Does a block of a cluster wait early, when it has asked for its elements, until the others run?
 /// Else it waits when it has something to store there. Each warp that waits makes L1 forget, in
 /// which rows that begin anywhere have what is loaded twice. Of softmax and of norms: what else is

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "platform/cuda_error.hpp"
+#include "policies.hpp"
 #include "sequence/launch.hpp"
 
 namespace detreduce::cuda {
@@ -55,8 +56,7 @@ template <class Kernel>
 [[nodiscard]] bool has_clusters(std::uint32_t cluster, Kernel kernel, dim3 threads, std::size_t shared) {
     cudaFuncAttributes attributes{};
     if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess || attributes.ptxVersion < 90) return false;
-    constexpr std::uint32_t everywhere = 8;
-    if (cluster > everywhere &&
+    if (cluster > policy::portable_cluster &&
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess) {
         (void)cudaGetLastError();
         return false;

@@ -252,11 +252,11 @@ struct Chunk {
         const int i = static_cast<int>(threadIdx.x) * line;
         if (i < m) prefetch_to_l2(p + i);
     }
-    /// The same of a tile of the row that will take this one's place on the GPU: its loads wait for
-    /// L2 alone, and memory is read while others compute.
+    /// The same, from element `first` on, of the row that will take this one's place on the GPU:
+    /// its loads wait for L2 alone, and memory is read while others compute.
     static __device__ __forceinline__ void prefetch_ahead(const Rows<T>& a, const T* x, std::uint64_t stride,
-                                                          std::uint64_t row, std::uint64_t tile) {
-        const std::uint64_t next = row + a.ahead, first = tile * Order::tile;
+                                                          std::uint64_t row, std::uint64_t first) {
+        const std::uint64_t next = row + a.ahead;
         if (a.ahead != 0 && next < a.rows)
             prefetch(x + (next * stride + first), static_cast<int>(items_in_tile(first, a.n, Order::tile)));
     }

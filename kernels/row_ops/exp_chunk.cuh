@@ -24,6 +24,16 @@ template <class Half>
 __device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
 #endif
 
+/// spec::ExpSteps, for a warp all of whose threads ask: each knows those of its own number.
+struct StepsOfWarp {
+    std::uint32_t own = spec::ExpSteps{}(threadIdx.x);
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t operator()(std::uint32_t q) const {
+        return shuffle_from(own, q);
+    }
+};
+template <class T>
+using StepsOf = std::conditional_t<fp::has_16_bits<T>, StepsOfWarp, spec::ExpSteps>;
+
 /// What a warp knows of its chunk: the maximum z, whose first element is taken out. Keeps: the
 /// chunk stays as it is, and that element's lane is added up apart, which takes longer.
 template <class T, bool Aligned, bool Keeps, int Count = spec::rows_per_chunk>
@@ -35,6 +45,7 @@ struct ExpChunk {
     V maximum;
     int rows_there; ///< of the others the terms are +0
     spec::ExpReference<V> reference;
+    StepsOf<T> steps;
     bool is_owner; ///< of the element that is taken out
     int lane;      ///< of that element, if the chunk stays
     V sum;         ///< of that lane, without it
@@ -43,14 +54,16 @@ struct ExpChunk {
     /// `space`: the warp's lanes, in shared memory.
     [[nodiscard]] static __device__ __forceinline__ ExpChunk of(ChunkOf& chunk, int m, V* space) {
         const int left = m - static_cast<int>(threadIdx.x / warp_size) * (rows * lanes);
-        ExpChunk c{V{}, left <= 0 ? 0 : (left + lanes - 1) / lanes, {}, false, 0, V{}};
+        // The maximum of the same numbers, as the compiler does not know that they are.
+        const int there = warp_max(left <= 0 ? 0 : (left + lanes - 1) / lanes);
+        ExpChunk c{V{}, there, {}, {}, false, 0, V{}};
         const std::uint32_t rows_of_maximum = c.find_maximum(chunk);
-        c.reference = spec::ExpReference<V>::at(c.maximum);
+        c.reference = spec::ExpReference<V>::template at<T>(c.maximum);
         c.take_out(chunk, rows_of_maximum, reinterpret_cast<T*>(space));
         return c;
     }
     [[nodiscard]] __device__ __forceinline__ spec::ExpTerm<V> term(const ChunkOf& chunk, int r, int k) const {
-        return reference.template term<T>(chunk.here(r, k));
+        return reference.template term<T>(chunk.here(r, k), steps);
     }
     /// Each of the thread's lanes: f(r, k, term, sum) adds a term; absent(r, k) is called of rows
     /// that are not there. Two rows at once: the terms of an absent one are +0, or else the chunk
@@ -81,10 +94,12 @@ struct ExpChunk {
         add_rows(
             chunk, sums, [](int, int, const auto& t, V sum) { return t.added_to(sum); }, [](int, int) {});
     }
-    /// The lanes of the thread to where the team looks for them.
-    __device__ __forceinline__ void put(const V (&sums)[K], V* space) const {
+    /// Of the lanes, which have these sums: to the first thread. `space`: as of() has it.
+    [[nodiscard]] __device__ __forceinline__ ChunkSum<V> of_lanes(const V (&sums)[K], V* space) const {
         put_lanes(space, sums);
         if (Keeps && is_owner) space[lane] = sum;
+        sync_warp();
+        return {maximum, sum_of_warp<K>(space)};
     }
 
   private:
@@ -154,12 +169,12 @@ struct ExpChunk {
         if constexpr (Keeps) {
             lane = static_cast<int>(owner * K + k);
             const V own = fp::widen(space[thread % rows * K + k]);
-            V value = reference.template term<T>(own).value();
-            if (thread % rows == row && own == own) value = 0;
-            sum = shuffle_from(value, 0);
+            auto term = reference.template term<T>(own, steps);
+            if (thread % rows == row && own == own) term.scale = 0;
+            sum = 0;
 #pragma unroll
-            for (int r = 1; r < rows; ++r)
-                sum = sum + shuffle_from(value, r);
+            for (int r = 0; r < rows; ++r)
+                sum = spec::ExpTerm<V>{shuffle_from(term.mantissa, r), shuffle_from(term.scale, r)}.added_to(sum);
         } else { // −∞ in its place adds +0, or the chunk is so low that it counts for nothing (add_rows())
             sync_warp();
             T& found = space[row * K + k];
@@ -175,77 +190,53 @@ struct ExpChunk {
     }
 };
 
-/// The state of a tile, of each warp's chunk, whose lanes it has put down: to the first thread.
-template <int Warps, class T>
-__device__ __forceinline__ spec::ExpState<T> state_of_warps(fp::Arithmetic<T> maximum, Shared<T>& s) {
-    using V = fp::Arithmetic<T>;
-    if constexpr (Warps == 1) {
-        sync_team();
-        return {maximum, merged_lanes<1, 1>(s, [](int, int, V left, V) { return left; }).of[0].sum};
-    } else {
-        if (threadIdx.x % warp_size == 0) s.maximum[threadIdx.x / warp_size] = maximum;
-        sync_team();
-        if (one_warp_merges<T> && threadIdx.x >= warp_size) return {};
-        const int thread = static_cast<int>(threadIdx.x) % warp_size;
-        auto& merges = s.merge[threadIdx.x / warp_size % 2];
-        V maximum_of_all{};
-        if (threadIdx.x < merging_threads<T>) {
-            // The maximum of a few chunks is known at once: one merge each of a warp's first
-            // threads.
-            V most[Warps]; // of chunks, of pairs, …
+/// The state of a tile, or of part of one, of `chunks` chunks, a power of two, that `of` has: to
+/// the first thread, by the first warp.
+template <class T, class V, class Steps>
+__device__ __forceinline__ spec::ExpState<T> merged_chunks(const ChunkSum<V>* of, std::uint32_t chunks,
+                                                           const Steps& steps) {
+    const ChunkSum<V> c = of[threadIdx.x & (chunks - 1)];
+    auto own = spec::ExpState<T>::of(c.maximum, c.sum, steps);
 #pragma unroll
-            for (int w = 0; w < Warps; ++w)
-                most[w] = s.maximum[w];
-            V left = most[0], right = most[0];
-            int node = 0;
-#pragma unroll
-            for (int step = 1; step < Warps; step *= 2) {
-#pragma unroll
-                for (int w = 0; w < Warps; w += 2 * step, ++node) {
-                    if (thread == node) {
-                        left = most[w];
-                        right = most[w + step];
-                    }
-                    most[w] = most[w + step] > most[w] ? most[w + step] : most[w];
-                }
-            }
-            if (thread < Warps - 1) merges[thread] = spec::ExpMerge<T>::of(left, right);
-            maximum_of_all = most[0];
-            sync_warp();
-        }
-        const auto merged = merged_lanes<Warps, 1>(s, [&](int of, int j, V a, V b) {
-            const spec::ExpMerge<T>& by = merges[of];
-            return j == 0 ? by.with_peak(a, b) : by(a, b);
-        });
-        return {maximum_of_all, merged.of[0].sum};
-    }
+    for (int distance = 1; distance < most_warps; distance *= 2)
+        if (distance < static_cast<int>(chunks)) own.merge(shuffle_down(own, distance));
+    return own;
 }
-template <bool OfTile = false, class T>
-__device__ __forceinline__ spec::ExpState<T> team_state(fp::Arithmetic<T> maximum, Shared<T>& s) {
-    return for_warps<OfTile>([&](auto warps) { return state_of_warps<decltype(warps)::value>(maximum, s); });
-}
-
-/// The same in little code.
-template <class T>
-__device__ __forceinline__ spec::ExpState<T> team_state_by_loops(fp::Arithmetic<T> maximum, Shared<T>& s) {
-    const int thread = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / warp_size;
-    if (thread % warp_size == 0) s.maximum[thread / warp_size] = maximum;
+/// Of what each warp's first thread knows of its chunk: to the first thread.
+template <class T, class V, class Steps>
+__device__ __forceinline__ spec::ExpState<T> team_state(const ChunkSum<V>& own, Shared<T>& s, const Steps& steps) {
+    const std::uint32_t warps = blockDim.x / warp_size;
+    if (warps == 1) return spec::ExpState<T>::of(own.maximum, own.sum, steps);
+    if (threadIdx.x % warp_size == 0) s.chunks[threadIdx.x / warp_size] = own;
     sync_team();
-#pragma unroll 1
-    for (int step = 1; step < warps; step *= 2) {
-#pragma unroll 1
-        for (int i = thread; i < warps / (2 * step) * s.lanes; i += warps * warp_size) {
-            const int w = i / s.lanes * 2 * step, j = i % s.lanes;
-            const auto by = spec::ExpMerge<T>::of(s.maximum[w], s.maximum[w + step]);
-            auto& left = s.lane(w)[j];
-            left = j == 0 ? by.with_peak(left, s.lane(w + step)[j]) : by(left, s.lane(w + step)[j]);
-        }
-        sync_team();
-        const int w = thread * 2 * step;
-        if (w < warps && s.maximum[w + step] > s.maximum[w]) s.maximum[w] = s.maximum[w + step];
-        sync_team();
+    if (threadIdx.x >= warp_size) return {};
+    return merged_chunks<T>(s.chunks, warps, steps);
+}
+/// The same of a row whose chunks are dealt out to a cluster's warps, in order: to the first thread
+/// of each block. `chunks`: of `tiles` tiles, stored there by all of the cluster.
+template <class ClusterOf, class T, class V, class Steps>
+__device__ __forceinline__ spec::ExpState<T> cluster_state(const ChunkSum<V>& own, ChunkSum<V>* chunks, Shared<T>& s,
+                                                           int tiles, const Steps& steps) {
+    using State = spec::ExpState<T>;
+    constexpr int of_thread = static_cast<int>(policy::most_row_cluster) * most_warps / warp_size;
+    static_assert(of_thread == 4 && spec::chunks_per_tile == 8);
+    const int count = ClusterOf::share_of_warps(chunks, own, s.arrival);
+    if (threadIdx.x >= warp_size) return {};
+    State part[of_thread];
+#pragma unroll
+    for (int i = 0; i < of_thread; ++i) {
+        const int c = static_cast<int>(threadIdx.x) * of_thread + i;
+        const ChunkSum<V> chunk = c < count ? chunks[c] : ChunkSum<V>{spec::exp_lowest<V>, V{0}};
+        part[i] = State::of(chunk.maximum, chunk.sum, steps);
     }
-    return {s.maximum[0], merged_lanes<1, 1>(s, [](int, int, auto left, auto) { return left; }).of[0].sum};
+    part[0].merge(part[1]);
+    part[2].merge(part[3]);
+    part[0].merge(part[2]);
+    part[0].merge(shuffle_down(part[0], 1)); // a tile, of every other thread
+#pragma unroll
+    for (int distance = static_cast<int>(policy::most_row_cluster) / 2; distance >= 1; distance /= 2)
+        if (distance < tiles) part[0].merge(shuffle_down(part[0], 2 * distance));
+    return part[0];
 }
 
 } // namespace detreduce::cuda::row_kernels

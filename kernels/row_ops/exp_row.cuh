@@ -97,6 +97,10 @@ struct ExpRow {
     [[nodiscard]] __device__ __forceinline__ Acc* partials() const {
         return reinterpret_cast<Acc*>(a.partials + slot * a.pitch);
     }
+    /// Elements of the team's chunks: those of a tile, but where a cluster has the row.
+    [[nodiscard]] static __device__ __forceinline__ std::uint32_t at_once() {
+        return blockDim.x / warp_size * ChunkOf::Order::chunk;
+    }
     [[nodiscard]] __device__ __forceinline__ int items(std::uint64_t tile) const {
         return static_cast<int>(items_in_tile(tile * tile_items, a.n, tile_items));
     }
@@ -145,35 +149,44 @@ struct ExpRow {
         V lane[K];
         const auto c = ExpChunk<T, Aligned, false>::of(chunk, items(tile), s.own_lane());
         c.add_rows(chunk, lane);
-        c.put(lane, s.own_lane());
-        return team_state(c.maximum, s);
+        return team_state(c.of_lanes(lane, s.own_lane()), s, c.steps);
     }
-    /// The same of elements less `origin`, which is rare, in little code.
+    /// The same of elements less `origin`, which is rare, in little code, by any number of warps.
     [[nodiscard]] __device__ __forceinline__ State state_of_less(std::uint64_t tile, V origin) const {
-        const int m = items(tile);
-        V* const lanes = s.own_lane() + static_cast<int>(threadIdx.x) % warp_size * K;
-        const auto for_each = [&](const auto& f) { // f(index, its lane, z), in order
+        const std::uint32_t thread = threadIdx.x % warp_size;
+        V* const lanes = s.own_lane() + thread * K;
 #pragma unroll 1
-            for (int j = 0; j < rows * K; ++j) {
-                const int i = ChunkOf::first() + j / K * ChunkOf::lanes + j % K;
-                f(i, lanes[j % K],
-                  i < m ? fp::widen(load_number(x + (tile * tile_items + i))) - origin : spec::exp_lowest<V>);
-            }
-        };
-        V most = spec::exp_lowest<V>;
-        int first = m; // of those that are the maximum
-        for_each([&](int i, V& lane, V z) {
-            lane = 0;
-            if (z > most) first = i;
-            most = greater_number(most, z);
-        });
-        const V maximum = maximum_of_warp(most);
-        first = warp_min(most == maximum ? first : m);
-        const auto reference = spec::ExpReference<V>::at(maximum);
-        for_each([&](int i, V& lane, V z) {
-            if (i != first) lane = reference.template term<T>(z).added_to(lane);
-        });
-        return team_state_by_loops(maximum, s);
+        for (std::uint32_t number = threadIdx.x / warp_size; number < most_warps; number += blockDim.x / warp_size) {
+            const int m = items(tile) - static_cast<int>(number * ChunkOf::Order::chunk);
+            const T* const elements = x + tile * tile_items + number * ChunkOf::Order::chunk;
+            const auto for_each = [&](const auto& f) { // f(index, its lane, z), in order
+#pragma unroll 1
+                for (int j = 0; j < rows * K; ++j) {
+                    const int i = static_cast<int>(thread) * K + j / K * ChunkOf::lanes + j % K;
+                    f(i, lanes[j % K], i < m ? fp::widen(load_number(elements + i)) - origin : spec::exp_lowest<V>);
+                }
+            };
+            V most = spec::exp_lowest<V>;
+            int first = m; // of those that are the maximum
+            for_each([&](int i, V& lane, V z) {
+                lane = 0;
+                if (z > most) first = i;
+                most = greater_number(most, z);
+            });
+            const V maximum = maximum_of_warp(most);
+            first = warp_min(most == maximum ? first : m);
+            const auto reference = spec::ExpReference<V>::template at<T>(maximum);
+            for_each([&](int i, V& lane, V z) {
+                if (i != first) lane = reference.template term<T>(z).added_to(lane);
+            });
+            sync_warp();
+            const V sum = sum_of_warp<K>(s.own_lane());
+            if (thread == 0) s.chunks[number] = {maximum, sum};
+            sync_warp(); // the lanes are used again
+        }
+        sync_team();
+        if (threadIdx.x >= warp_size) return {};
+        return merged_chunks<T>(s.chunks, most_warps, spec::ExpSteps{});
     }
     __device__ __forceinline__ void load(ChunkOf& chunk, std::uint64_t tile) const {
         // a long row, or its target, is read again
@@ -247,7 +260,7 @@ struct ExpRow {
     [[nodiscard]] __device__ __noinline__ Sum sum_at_maximum() const {
         const V most = maximum_of([](V v) { return v; });
         if (!fp::is_finite(most)) return Sum::special(most);
-        return Sum::of(most, most, state_of_tiles([&](std::uint64_t tile) { return state_of_less(tile, most); }).sum);
+        return Sum::of(state_of_tiles([&](std::uint64_t tile) { return state_of_less(tile, most); }), most);
     }
 
     [[nodiscard]] __device__ __forceinline__ RowOut<T> out() const {
@@ -325,17 +338,20 @@ struct ExpRow {
     template <int Count = rows_at_once, class F>
     __device__ __forceinline__ void write_each(const Sum& e, const F& f) const {
         using Part = Chunk<T, Aligned, Count>;
-        for (std::uint64_t tile = 0; tile < a.tiles; ++tile) {
+        const StepsOf<T> steps;
+        for (std::uint64_t begin = 0; begin < a.n; begin += at_once()) {
 #pragma unroll 1
             for (int row_of_chunk = 0; row_of_chunk < spec::rows_per_chunk; row_of_chunk += Count) {
-                const std::uint64_t first = tile * tile_items + static_cast<std::uint64_t>(row_of_chunk * Part::lanes);
-                const int m = items(tile) - row_of_chunk * Part::lanes;
+                const std::uint64_t first = begin + static_cast<std::uint64_t>(row_of_chunk * Part::lanes);
+                const int m = static_cast<int>(items_in_tile(begin, a.n, at_once())) - row_of_chunk * Part::lanes;
                 Part part;
                 part.load(x + first, m, lowest_of<T>);
                 Part::template store<true, true>(out().from(first), m, s.own_lane(), [&](int r, int k) {
                     const V v = part.at(r, k);
+                    const auto index = static_cast<std::int64_t>(first) + Part::first() + r * Part::lanes + k;
                     if constexpr (Op == RowOp::log_softmax) return e.log_softmax(v);
-                    return f(v, e.softmax(v), static_cast<std::int64_t>(first) + Part::first() + r * Part::lanes + k);
+                    if constexpr (Op == RowOp::cross_entropy_target_gradient) return f(v, V{0}, index);
+                    return f(v, e.softmax(v, steps), index);
                 });
             }
         }
@@ -351,9 +367,9 @@ struct ExpRow {
             // has it.
             const Slope g = slope_of_one_class();
             write_each<Count>(e, [&](V, V p, std::int64_t) { return g.of_softmax * p * g.factor; });
-            const auto in_tile = static_cast<int>(static_cast<std::uint64_t>(g.target) % tile_items);
+            const auto in_part = static_cast<int>(static_cast<std::uint64_t>(g.target) % at_once());
             if (!Aligned) sync_team(); // another thread may have stored there
-            if (ChunkOf::thread_of(in_tile) == static_cast<int>(threadIdx.x)) write_target(e, g);
+            if (ChunkOf::thread_of(in_part) == static_cast<int>(threadIdx.x)) write_target(e, g);
         }
     }
     /// Not inlined, so that the compiler does not take its store for one of something else than the

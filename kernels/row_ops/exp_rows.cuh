@@ -28,9 +28,9 @@ struct Teams {
     }
 };
 
-/// A team a row, or, of more than one tile, a cluster, of which a block, that is a team, has a
-/// tile: one, which may be none of those that there are; or, where Op::repeats, a team one after
-/// the other. `blocks`: of 256 threads, on a multiprocessor.
+/// A team a row, or, of more than one tile, a cluster, of which each block is a team: a row, which
+/// may be none of those that there are; or, where Op::repeats, a team one after the other.
+/// `blocks`: of 256 threads, on a multiprocessor.
 template <class Op>
 __global__ void __launch_bounds__(most_warps* warp_size, policy::blocks_that_fit(Op::blocks))
     rows_kernel(const __grid_constant__ typename Op::Arguments a, std::uint32_t team_bytes) {
@@ -203,18 +203,26 @@ struct Terms {
         return now.v[k % each];
     }
 };
-template <class T, int Rows>
+/// Of a row of few tiles, which has no levels. InCluster: with its chunks.
+template <class T, int Rows, bool InCluster>
 struct SharedWithTerms : Shared<T> {
-    [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool has_levels) {
-        using V = fp::Arithmetic<T>;
-        return (Shared<T>::bytes(warps, has_levels) + 15) / 16 * 16 + warps * sizeof(V) * Rows * Shared<T>::lanes;
+    using V = fp::Arithmetic<T>;
+    static constexpr std::size_t chunk_bytes =
+        InCluster ? policy::most_row_cluster * most_warps * sizeof(ChunkSum<V>) : 0;
+    /// Behind the lanes.
+    [[nodiscard]] __device__ __forceinline__ ChunkSum<V>* all_chunks() {
+        return reinterpret_cast<ChunkSum<V>*>(this->lane(static_cast<int>(blockDim.x) / warp_size));
+    }
+    [[nodiscard]] static std::size_t bytes(std::uint32_t warps, bool) {
+        return (Shared<T>::bytes(warps, false) + 15) / 16 * 16 + chunk_bytes +
+               warps * sizeof(V) * Rows * Shared<T>::lanes;
     }
 };
 
 /// logsumexp and cross entropy, softmax, log_softmax and the gradient of cross entropy, of one
-/// class a row, of rows of at most one tile, or, InCluster and but for the first two, of as many as
-/// a cluster has blocks. They stay in registers: as terms, or, for log_softmax, as elements; or,
-/// Sharing, terms in shared memory. Count: as Chunk says.
+/// class a row, of rows of at most one tile, or, InCluster and but for the first two, of chunks
+/// that the warps of a cluster have, one each. They stay in registers: as terms, or, for
+/// log_softmax, as elements; or, Sharing, terms in shared memory. Count: as Chunk says.
 template <class T, RowOp Op, bool Aligned, int Count = spec::rows_per_chunk, bool Sharing = false,
           bool InCluster = false>
 struct ShortExpRow {
@@ -226,7 +234,7 @@ struct ShortExpRow {
     static constexpr int in_shared = !Sharing                                          ? 0
                                      : Op == RowOp::cross_entropy_gradient && !Aligned ? spec::rows_per_chunk
                                                                                        : policy::shared_term_rows;
-    using Memory = std::conditional_t<Sharing, SharedWithTerms<T, in_shared>, Shared<T>>;
+    using Memory = SharedWithTerms<T, in_shared, InCluster>;
     static constexpr bool more_blocks = is_sum || (Op == RowOp::log_softmax && InCluster && !fp::is_f32<T>);
     static constexpr int shared_blocks = Op == RowOp::softmax && Aligned ? policy::sharing_softmax_blocks
                                                                          : policy::sharing_row_blocks,
@@ -253,14 +261,14 @@ struct ShortExpRow {
         Memory& shared = teams.memory(threadIdx.y);
         const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, blockIdx.x};
         bool there = row < a.rows;
-        const std::uint32_t tile = InCluster ? cluster_rank() : 0, first = tile * Row::tile_items;
-        const int m = !there ? 0 : InCluster ? block.items(tile) : static_cast<int>(a.n);
+        const std::uint32_t rank = InCluster ? cluster_rank() : 0, first = rank * Row::at_once();
+        const int m = !there ? 0 : static_cast<int>(items_in_tile(first, a.n, Row::at_once()));
         ChunkOf chunk;
         V lane[K];
         Terms<V, ChunkOf::rows, K, in_shared> term(reinterpret_cast<char*>(&shared) + teams.bytes);
         chunk.template load<keeps_row, gradient_but_of_f32>(block.x + first, m, lowest_of<T>);
         // (logsumexp and cross entropy wait for instructions, not for loads.)
-        if (Op != RowOp::logsumexp) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
+        if (Op != RowOp::logsumexp) ChunkOf::prefetch_ahead(a, a.x, a.stride, row, first);
         // A block of a cluster has one team. (With all of `shared` from number 0, 16-bit softmax of
         // long rows was 5 % slower.)
         if (InCluster) ClusterOf::template begin<Aligned>(teams.memory(0).arrival);
@@ -277,19 +285,22 @@ struct ShortExpRow {
             c.add_rows(
                 chunk, lane,
                 [&](int r, int k, const auto& t, V sum) {
-                    const V value = t.value();
-                    term.put(r, k, value);
-                    return sum + value;
+                    term.put(r, k, t.value());
+                    return t.added_to(sum);
                 },
                 // Not undefined, for then the compiler keeps what was there before.
                 [&](int r, int k) { term.put(r, k, V{0}); });
         } else {
             c.add_rows(chunk, lane);
         }
-        c.put(lane, shared.own_lane());
-        typename Row::State state =
-            whole ? team_state<InCluster>(c.maximum, shared) : state_of_warps<1>(c.maximum, shared);
-        if (InCluster) state = ClusterOf::merged(shared, state);
+        const ChunkSum<V> own = c.of_lanes(lane, shared.own_lane());
+        typename Row::State state;
+        if constexpr (InCluster) {
+            state =
+                cluster_state<ClusterOf>(own, teams.memory(0).all_chunks(), shared, static_cast<int>(a.tiles), c.steps);
+        } else {
+            state = whole ? team_state(own, shared, c.steps) : Row::State::of(own.maximum, own.sum, c.steps);
+        }
         if (threadIdx.x == 0) {
             shared.state = state;
             if (Op == RowOp::logsumexp) shared.target = target;
@@ -305,7 +316,7 @@ struct ShortExpRow {
         });
         if (!there) return;
         if (!Sum::is_plain(shared.state)) {
-            if (tile != 0) return; // the first block does it for all
+            if (rank != 0) return; // the first block does it for all
             row_again<T, Op, Aligned>(&a, row, &shared);
             return;
         }

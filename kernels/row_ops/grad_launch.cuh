@@ -49,7 +49,8 @@ struct RowGradLaunch : RowLaunch<T> {
                 return this->template with_chunk<(Aligned && G::op != RowOp::softmax_gradient)>(
                     [&](auto count) { return launch<GradRow<T, G, Aligned, false, count>>(); });
             return this->template launch_in_clusters<GradRow<T, G, Aligned, false>>(
-                rows(), [&] { return launch<GradRow<T, G, Aligned, true>>(); });
+                rows(), this->cluster_of_tiles(plan.request().n),
+                [&] { return launch<GradRow<T, G, Aligned, true>>(); });
         });
     }
 };

@@ -119,8 +119,8 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
         const std::uint32_t tile = cluster_rank();
         const int m = items_of(a, tile);
         const Elements elements(a, row, tile * tile_items, m, reinterpret_cast<char*>(&shared) + teams.bytes);
-        Chunk<T, Aligned>::prefetch_ahead(a, a.x, a.stride, row, tile);
-        Chunk<T, Aligned>::prefetch_ahead(a, a.upstream, a.upstream_stride, row, tile);
+        Chunk<T, Aligned>::prefetch_ahead(a, a.x, a.stride, row, tile * tile_items);
+        Chunk<T, Aligned>::prefetch_ahead(a, a.upstream, a.upstream_stride, row, tile * tile_items);
         // The minimum of addresses costs nothing here, as blocks wait late.
         if (a.tiles > 1) Cluster<false>::begin<false>(teams.memory(0).arrival);
         V sum[2]{}, lane[G::sums][K];

@@ -61,8 +61,9 @@ struct KnownExpRow {
         of_softmax = a.smoothed.with_z_slope(a.smoothed.of_softmax(own, all), z, V{1});
         // Every class as if it were not the target, and then that one again, by the thread that
         // has it.
+        const StepsOf<T> steps;
         ChunkOf::template store<true, true>(out, m, space, [&](int r, int k) {
-            return a.smoothed.slope(e.softmax(chunk.here(r, k)), of_softmax) * factor;
+            return a.smoothed.slope(e.softmax(chunk.here(r, k), steps), of_softmax) * factor;
         });
         if (!is_here) return;
         if (!Aligned) sync_warp(); // another thread may have stored there

@@ -89,21 +89,42 @@ struct RowLaunch {
     static void ask_for_shared(Kernel kernel, std::size_t bytes) {
         if (bytes > std::size_t{48} << 10) (void)allow_shared(kernel, bytes);
     }
-    /// A block a tile of a row, a cluster a row, if the device has such clusters, or else `other`.
+    struct ClusterShape {
+        std::uint32_t blocks, warps; ///< of a block
+        [[nodiscard]] std::uint32_t all() const { return blocks * warps; }
+    };
+    /// A block a tile.
+    [[nodiscard]] static ClusterShape cluster_of_tiles(std::uint64_t n) {
+        return {static_cast<std::uint32_t>(spec::tiles(n, spec::TreeOrder<sizeof(T)>::tile)), row_kernels::most_warps};
+    }
+    /// A warp a chunk, as few of them as possible without one: of 25 chunks five blocks of five
+    /// warps, where blocks of eight would have seven to spare.
+    [[nodiscard]] static ClusterShape cluster_of_chunks(std::uint64_t n) {
+        const auto chunks = static_cast<std::uint32_t>(spec::tiles(n, spec::TreeOrder<sizeof(T)>::chunk));
+        ClusterShape best = cluster_of_tiles(n);
+        const std::uint32_t most =
+            best.blocks <= policy::portable_cluster ? policy::portable_cluster : policy::most_row_cluster;
+        for (std::uint32_t warps = row_kernels::most_warps; warps > row_kernels::most_warps / 2; --warps) {
+            const ClusterShape shape{(chunks + warps - 1) / warps, warps};
+            if (shape.blocks <= most && shape.all() < best.all()) best = shape;
+        }
+        return best;
+    }
+    /// A cluster a row, if the device has such clusters, or else `other`.
     template <class Op, class Other>
-    [[nodiscard]] Status launch_in_clusters(typename Op::Arguments a, const Other& other) const {
-        const auto tiles = static_cast<std::uint32_t>(a.tiles);
+    [[nodiscard]] Status launch_in_clusters(typename Op::Arguments a, const ClusterShape& shape,
+                                            const Other& other) const {
         if (!device().clusters || a.tiles > policy::most_row_cluster) return other();
         const auto kernel = row_kernels::rows_kernel<Op>;
-        const std::uint32_t bytes = team_bytes<Op>(row_kernels::most_warps, true);
-        const dim3 threads(row_kernels::most_warps * warp_size);
-        a.ahead = rows_at_once<Op>(row_kernels::most_warps * tiles);
+        const std::uint32_t bytes = team_bytes<Op>(shape.warps, true);
+        const dim3 threads(shape.warps * warp_size);
+        a.ahead = rows_at_once<Op>(shape.all());
         ask_for_shared(kernel, bytes);
-        if (!has_clusters(tiles, kernel, threads, bytes)) return other();
+        if (!has_clusters(shape.blocks, kernel, threads, bytes)) return other();
         do {
-            const std::uint64_t of_launch = std::min<std::uint64_t>(a.rows - a.first_row, most_blocks / tiles);
-            const Status bad = launch_clusters(tiles, kernel, dim3(static_cast<std::uint32_t>(of_launch) * tiles),
-                                               threads, bytes, stream, a, bytes);
+            const std::uint64_t of_launch = std::min<std::uint64_t>(a.rows - a.first_row, most_blocks / shape.blocks);
+            const dim3 blocks(static_cast<std::uint32_t>(of_launch) * shape.blocks);
+            const Status bad = launch_clusters(shape.blocks, kernel, blocks, threads, bytes, stream, a, bytes);
             if (!bad.ok()) return bad;
             a.first_row += of_launch;
         } while (a.first_row < a.rows);
@@ -181,16 +202,18 @@ struct RowLaunch {
                 return launch<row_kernels::LongExpRow<T, Op, Aligned>>();
             }
         };
+        const ClusterShape chunks = cluster_of_chunks(plan.request().n);
         if constexpr (fp::has_16_bits<T> && Op != RowOp::log_softmax) {
             using Long = Exp<Op, Aligned, true, true>;
-            if (is_long() && fits<Long>()) return launch_in_clusters<Long>(rows(), long_way);
+            if (is_long() && fits<Long>()) return launch_in_clusters<Long>(rows(), chunks, long_way);
         }
         if constexpr (fp::has_16_bits<T> && Op == RowOp::cross_entropy_gradient) {
             using Short = Exp<Op, Aligned, false, true>;
             const bool wins = !is_long() && plan.request().n > spec::TreeOrder<sizeof(T)>::chunk;
             if (wins && fits<Short>()) return launch<Short>();
         }
-        return is_long() ? launch_in_clusters<Exp<Op, Aligned, true>>(rows(), long_way) : run_short_exp<Op, Aligned>();
+        return is_long() ? launch_in_clusters<Exp<Op, Aligned, true>>(rows(), chunks, long_way)
+                         : run_short_exp<Op, Aligned>();
     }
     /// Of at most a tile.
     template <RowOp Op, bool Aligned>
@@ -252,7 +275,8 @@ struct RowLaunch {
                 [&](auto count) { return launch<NormRow<Block<T, Aligned, count, false>, false>>(more...); });
         constexpr int whole = spec::rows_per_chunk;
         return launch_in_clusters<NormRow<Block<T, Aligned, whole, true>, false>>(
-            {rows(), more...}, [&] { return launch<NormRow<Block<T, Aligned, whole, false>, true>>(more...); });
+            {rows(), more...}, cluster_of_tiles(plan.request().n),
+            [&] { return launch<NormRow<Block<T, Aligned, whole, false>, true>>(more...); });
     }
     template <bool Aligned>
     [[nodiscard]] Status run_layernorm() const {

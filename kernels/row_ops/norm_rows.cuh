@@ -461,7 +461,7 @@ struct NormRow {
         chunk.template load<false, true>(x_of(a, row) + first, there ? m : 0, T{});
         const Parameters parameters(reinterpret_cast<char*>(&memory) + teams.bytes);
         parameters.copy(a, first, m);
-        ChunkOf::prefetch_ahead(a, a.x, a.stride, row, tile);
+        ChunkOf::prefetch_ahead(a, a.x, a.stride, row, first);
         auto found = block.reduce(chunk);
         if (Block::in_cluster) found = block.merge_in_cluster(found);
         if (threadIdx.x == 0) memory.numbers = Block::kept(found);

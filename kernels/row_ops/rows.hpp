@@ -52,8 +52,7 @@ template <class T>
 [[nodiscard]] Status launch_scale_gradient(const RowPlan& plan, const RowArrays& arrays, void* workspace,
                                            Stream stream);
 
-/// Items of what each block that works on rows of more than one tile keeps, one or two numbers an
-/// item.
+/// Items of what each block that works on rows of more than one tile keeps, of numbers_of_item().
 [[nodiscard]] inline std::uint64_t long_row_pitch(DType dtype, std::uint64_t n) {
     const std::uint32_t row = spec::row_bytes * spec::rows_per_chunk * spec::chunks_per_tile;
     const auto above = static_cast<std::uint32_t>(row / size_of(arithmetic_of(dtype)));
@@ -79,7 +78,18 @@ template <class T>
 }
 /// Numbers of an item of what is kept of a row of more than one tile.
 [[nodiscard]] constexpr std::uint64_t numbers_of_item(RowOp op) {
-    return op == RowOp::rmsnorm ? 1 : 2;
+    switch (op) {
+    case RowOp::rmsnorm:
+        return 1;
+    case RowOp::layernorm:
+    case RowOp::softmax_gradient:
+    case RowOp::log_softmax_gradient:
+    case RowOp::layernorm_gradient:
+    case RowOp::rmsnorm_gradient:
+        return 2;
+    default: // of sums of exponentials
+        return 3;
+    }
 }
 
 } // namespace detreduce::cuda

@@ -20,25 +20,30 @@ struct RowTarget {
 /// Tiles whose results a warp merges at once.
 inline constexpr int most_few_tiles = warp_size;
 
+/// What is known of a chunk whose warp has added it up.
+template <class V>
+struct ChunkSum {
+    V maximum, sum;
+};
+
 /// Shared memory of a team, with the lanes of its warps behind.
 template <class T>
 struct alignas(16) Shared {
     using V = fp::Arithmetic<T>;
     static constexpr int lanes = spec::TreeOrder<sizeof(T)>::lanes;
-    V tiles[2 * most_few_tiles]; ///< of a row of few tiles: one or two numbers of each
-    Arrival arrival;             ///< of those, in a cluster
+    V tiles[3 * most_few_tiles]; ///< of a row of few tiles: up to three numbers of each
+    Arrival arrival;             ///< of what a cluster's blocks tell each other
     template <class Acc>
     using Upper = BufferOf<PartialLevel<Acc>, most_warps>;
     V total;
     V maximum[most_warps];
-    /// Of chunks: four of neighbours, two of pairs, one of halves; for each warp that merges.
-    spec::ExpMerge<T> merge[2][most_warps - 1];
+    ChunkSum<V> chunks[most_warps];
     spec::ExpState<T> state;
     spec::ExpSum<T> sum;
     RowTarget<V> target;
     template <class Acc>
     [[nodiscard]] __device__ __forceinline__ Acc* tiles_as() {
-        static_assert(sizeof(Acc) <= 2 * sizeof(V));
+        static_assert(sizeof(Acc) <= 3 * sizeof(V));
         return reinterpret_cast<Acc*>(tiles);
     }
     /// Of the warp, which it may use for something else as long as there are no lanes in it.
@@ -83,16 +88,26 @@ __device__ __forceinline__ void put_lanes(V* own_lane, const V (&sum)[K]) {
     *reinterpret_cast<Pack<V, K>*>(own_lane + threadIdx.x % warp_size * K) = pack;
 }
 
-/// Threads that merge the lanes of chunks, 16 bytes each: of one warp, or two.
+/// A warp's lanes, which it has put there, added in the order of a tile: to the first thread.
+template <int K, class V>
+__device__ __forceinline__ V sum_of_warp(const V* lanes) {
+    acc::Rounded<V> lane[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+        lane[k] = {lanes[threadIdx.x % warp_size + warp_size * k]};
+    return combine_lanes(lane).sum;
+}
+
+/// Threads that add up the lanes of chunks, 16 bytes each: of one warp, or two.
 template <class T>
 inline constexpr int merging_threads = spec::TreeOrder<sizeof(T)>::lanes * sizeof(fp::Arithmetic<T>) / 16;
 template <class T>
 inline constexpr bool one_warp_merges = merging_threads<T> == warp_size;
 
-/// Lane by lane, the lanes of Warps chunks, the first of which lie at lane(first), as merge(node,
-/// lane, left, right) merges two: to the place of the first chunk's, by the merging threads.
-template <int Warps, class T, class Merge>
-__device__ __forceinline__ void merge_places(Shared<T>& s, int first, const Merge& merge) {
+/// Lane by lane, the sums of the lanes of Warps chunks, the first of which lie at lane(first): to
+/// the place of the first chunk's, by the merging threads.
+template <int Warps, class T>
+__device__ __forceinline__ void add_places(Shared<T>& s, int first) {
     using V = fp::Arithmetic<T>;
     constexpr int together = 16 / sizeof(V);
     using Some = Pack<V, together>;
@@ -101,14 +116,13 @@ __device__ __forceinline__ void merge_places(Shared<T>& s, int first, const Merg
 #pragma unroll
     for (int w = 0; w < Warps; ++w)
         part[w] = *reinterpret_cast<const Some*>(s.lane(first + w) + own);
-    int node = 0;
 #pragma unroll
     for (int step = 1; step < Warps; step *= 2) {
 #pragma unroll
-        for (int w = 0; w < Warps; w += 2 * step, ++node) {
+        for (int w = 0; w < Warps; w += 2 * step) {
 #pragma unroll
             for (int i = 0; i < together; ++i)
-                part[w].v[i] = merge(node, own + i, part[w].v[i], part[w + step].v[i]);
+                part[w].v[i] = part[w].v[i] + part[w + step].v[i];
         }
     }
     *reinterpret_cast<Some*>(s.lane(first) + own) = part[0];
@@ -131,10 +145,10 @@ struct Sums {
             of[i].merge(right.of[i]);
     }
 };
-/// Of Count times the lanes of Warps chunks, one time behind the other: each merged so, and then
-/// added up in the order of a tile: to the first thread.
-template <int Warps, int Count, class T, class Merge>
-__device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> merged_lanes(Shared<T>& s, const Merge& merge) {
+/// Of Count times the lanes of Warps chunks, one time behind the other: each added so, and then in
+/// the order of a tile: to the first thread.
+template <int Warps, int Count, class T>
+__device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> added_lanes(Shared<T>& s) {
     using V = fp::Arithmetic<T>;
     constexpr int K = spec::TreeOrder<sizeof(T)>::lanes / warp_size;
     if (one_warp_merges<T> && threadIdx.x >= warp_size) return {};
@@ -142,7 +156,7 @@ __device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> merged_lanes(Shared<T>
         if (threadIdx.x < merging_threads<T>) {
 #pragma unroll
             for (int i = 0; i < Count; ++i)
-                merge_places<Warps>(s, i * Warps, merge);
+                add_places<Warps>(s, i * Warps);
         }
         // (A barrier of the two alone is as good, but racecheck then takes others for none.)
         one_warp_merges<T> ? sync_warp() : sync_team();
@@ -151,11 +165,7 @@ __device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> merged_lanes(Shared<T>
     Sums<V, Count> all;
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
-        acc::Rounded<V> lane[K];
-#pragma unroll
-        for (int k = 0; k < K; ++k)
-            lane[k] = {s.lane(i * Warps)[threadIdx.x + warp_size * k]};
-        all.of[i] = combine_lanes(lane);
+        all.of[i] = {sum_of_warp<K>(s.lane(i * Warps))};
     }
     return all;
 }
@@ -164,15 +174,12 @@ __device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> merged_lanes(Shared<T>
 template <bool OfTile = false, class T, int Count, int K>
 __device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> sums_of_team(const fp::Arithmetic<T> (&lane)[Count][K],
                                                                        Shared<T>& s) {
-    using V = fp::Arithmetic<T>;
     const int warp = static_cast<int>(threadIdx.x) / warp_size, warps = static_cast<int>(blockDim.x) / warp_size;
 #pragma unroll
     for (int i = 0; i < Count; ++i)
         put_lanes(s.lane(i * warps + warp), lane[i]);
     sync_team();
-    return for_warps<OfTile>([&](auto of_team) {
-        return merged_lanes<decltype(of_team)::value, Count>(s, [](int, int, V left, V right) { return left + right; });
-    });
+    return for_warps<OfTile>([&](auto of_team) { return added_lanes<decltype(of_team)::value, Count>(s); });
 }
 /// And to all threads.
 template <class T, int K>
@@ -195,8 +202,8 @@ __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
     return own;
 }
 
-/// A row of more than one tile may be a cluster's, a block each: what its blocks tell each other of
-/// their tiles. Early: as policy::waits_early() says.
+/// A row of more than one tile may be a cluster's: what its blocks tell each other of their tiles,
+/// one each, or of their warps' chunks. Early: as policy::waits_early() says.
 template <bool Early>
 struct Cluster {
     /// What a block does before all else. Known: as Arrival::make() says; ptxas cannot tell in
@@ -225,6 +232,19 @@ struct Cluster {
         if (threadIdx.x < cluster_blocks()) arrival.put(of_tiles + cluster_rank(), threadIdx.x, own);
         arrival.wait(cluster_blocks() * sizeof(Item));
         return threadIdx.x < cluster_blocks() ? of_tiles[threadIdx.x] : Item{};
+    }
+    /// What the first thread of each warp of the cluster knows, to `items` of each block, in order,
+    /// where its first warp sees them: how many these are.
+    template <class Item>
+    static __device__ __forceinline__ int share_of_warps(Item* items, Item own, const Arrival& arrival) {
+        const std::uint32_t warps = blockDim.x / warp_size, thread = threadIdx.x % warp_size;
+        if (!Early) wait_for_cluster(); // all blocks run
+        own = shuffle_from(own, 0);
+        if (thread < cluster_blocks())
+            arrival.put(items + cluster_rank() * warps + threadIdx.x / warp_size, thread, own);
+        const std::uint32_t count = cluster_blocks() * warps;
+        if (threadIdx.x < warp_size) arrival.wait(count * sizeof(Item));
+        return static_cast<int>(count);
     }
     /// Of the row, what the first thread of each block found out of its tile: to the first thread.
     template <class T, class Acc>

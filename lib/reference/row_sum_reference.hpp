@@ -31,7 +31,8 @@ struct RowNumbers<float> {
     static constexpr int reciprocal_steps = 1;
     static constexpr float term[] = {
         2, 2, 0x1.fffffcp-1f, 0x1.55548cp-2f, 0x1.555858p-4f, 0x1.123de0p-6f, 0x1.6ac74ap-9f};
-    static constexpr float narrow_term[] = {2, 2, 0x1.fffdfcp-1f, 0x1.5557aep-2f, 0x1.572a1ep-4f, 0x1.106274p-6f};
+    static constexpr float steps_log2_e = 0x1.715476p+5f, step_ln2 = 0x1.62e43p-6f;
+    static constexpr float step_term[] = {1, 0x1.00010cp+0f, 0x1.00019p-1f};
     static constexpr float log[] = {0x1.55557ap-1f, 0x1.995ed8p-2f, 0x1.31e036p-2f};
 };
 template <>
@@ -92,30 +93,38 @@ Out stored(V x) {
     return nearest<Out>(x);
 }
 
-/// 17.1, step 3: e^z as y·2^(k − 1).
+/// 17.1, steps 3 and 4: e^z relative to a power of two, as y·σ.
 template <class T>
 struct Exponential {
-    Sum<T> y;
-    int k;
+    using V = Sum<T>;
+    using N = RowNumbers<V>;
+    V y;
+    int k, steps = 0; ///< of elements of 16 bits
 
-    explicit Exponential(Sum<T> z) {
-        using V = Sum<T>;
-        using N = RowNumbers<V>;
+    explicit Exponential(V z) {
         const V whole = std::fma(z, N::log2_e, N::shifter) - N::shifter;
-        const V r = std::fma(whole, -N::ln2_low, std::fma(whole, -N::ln2_high, z));
-        if constexpr (fp::is_narrow<T>) {
-            y = poly<V>(r, N::narrow_term);
-        } else {
-            y = poly<V>(r, N::term);
-        }
         k = static_cast<int>(whole);
+        if constexpr (fp::is_narrow<T>) {
+            const V of_32 = std::fma(z, N::steps_log2_e, N::shifter) - N::shifter;
+            y = poly<V>(std::fma(of_32, -N::step_ln2, z), N::step_term);
+            steps = static_cast<int>(of_32);
+        } else {
+            y = poly<V>(std::fma(whole, -N::ln2_low, std::fma(whole, -N::ln2_high, z)), N::term);
+        }
     }
-    /// Step 4.
-    [[nodiscard]] Sum<T> term(int K) const {
-        using N = RowNumbers<Sum<T>>;
-        return k - K >= N::minimum_exponent ? std::ldexp(y, k - K + N::offset - 1) : 0;
+    [[nodiscard]] V scale(int K) const {
+        if constexpr (fp::is_narrow<T>) {
+            const int q = steps - 32 * K + 32 * (N::offset + 127);
+            if (q <= 0) return 0;
+            const int s = (q + 16) % 32 - 16;
+            const V twice = poly<V>(static_cast<V>(s) * N::step_ln2, N::term); // 2·2^(s / 32)
+            if (q >= 32) return std::ldexp(twice, (q - s) / 32 - 128);
+            return std::ldexp(s < 0 ? twice - 1 : twice / 2 - 1, -126); // what is subnormal lacks the 1
+        }
+        return k - K >= N::minimum_exponent ? std::ldexp(V(1), k - K + N::offset - 1) : 0;
     }
-    [[nodiscard]] Sum<T> peak() const { return term(k); }
+    [[nodiscard]] V term(int K) const { return y * scale(K); }
+    [[nodiscard]] V peak() const { return term(k); }
 };
 
 /// Steps 5 and 6.
@@ -138,49 +147,35 @@ struct RowState {
 
 /// Step 7.
 template <class T>
-struct RowChunk {
+RowState<T> chunk_state(std::span<const Sum<T>> z) {
     using V = Sum<T>;
-    V g;
-    std::vector<V> lanes;
-
-    explicit RowChunk(std::span<const V> z) : g(*std::max_element(z.begin(), z.end())), lanes(lanes_of(sizeof(T))) {
-        const int K = Exponential<T>(g).k;
-        const auto first = static_cast<std::size_t>(std::find(z.begin(), z.end(), g) - z.begin());
-        for (std::size_t j = 0; j < lanes.size(); ++j) {
-            for (std::size_t r = 0; r < 8; ++r) {
-                const std::size_t i = r * lanes.size() + j;
-                const V item = i < z.size() && i != first ? Exponential<T>(z[i]).term(K) : V(0);
-                lanes[j] = r == 0 ? item : lanes[j] + item;
-            }
-        }
+    const V g = *std::max_element(z.begin(), z.end());
+    const int K = Exponential<T>(g).k;
+    const auto first = static_cast<std::size_t>(std::find(z.begin(), z.end(), g) - z.begin());
+    std::vector<V> lanes(lanes_of(sizeof(T)));
+    for (std::size_t i = 0; i < z.size(); ++i) {
+        const Exponential<T> e(z[i]);
+        V& lane = lanes[i % lanes.size()];
+        if (i != first) lane = std::fma(e.y, e.scale(K), lane);
     }
-    void merge(const RowChunk& right) {
-        RowChunk a = *this, b = right;
-        if (b.g > a.g) std::swap(a, b);
-        const Exponential<T> high(a.g), low(b.g);
-        b.lanes[0] = b.lanes[0] + low.peak();
-        for (std::size_t j = 0; j < lanes.size(); ++j)
-            lanes[j] = a.lanes[j] + RowState<T>::scaled(b.lanes[j], high.k - low.k);
-        g = a.g;
-    }
-};
-/// Step 8.
-template <class T>
-RowState<T> tile_state(std::span<const Sum<T>> z) {
-    std::vector<RowChunk<T>> c;
-    const std::size_t items = 8 * lanes_of(sizeof(T));
-    for (std::size_t begin = 0; begin < z.size(); begin += items)
-        c.emplace_back(z.subspan(begin, std::min(items, z.size() - begin)));
-    for (std::size_t step = 1; step < 8; step *= 2) {
-        for (std::size_t i = 0; i + step < c.size(); i += 2 * step)
-            c[i].merge(c[i + step]);
-    }
-    auto& lanes = c[0].lanes;
     for (std::size_t half = lanes.size() / 2; half >= 1; half /= 2) {
         for (std::size_t j = 0; j < half; ++j)
             lanes[j] = lanes[j] + lanes[j + half];
     }
-    return {c[0].g, lanes[0]};
+    return {g, lanes[0]};
+}
+/// Step 8.
+template <class T>
+RowState<T> tile_state(std::span<const Sum<T>> z) {
+    std::vector<RowState<T>> c;
+    const std::size_t items = 8 * lanes_of(sizeof(T));
+    for (std::size_t begin = 0; begin < z.size(); begin += items)
+        c.push_back(chunk_state<T>(z.subspan(begin, std::min(items, z.size() - begin))));
+    for (std::size_t step = 1; step < 8; step *= 2) {
+        for (std::size_t i = 0; i + step < c.size(); i += 2 * step)
+            c[i] = RowState<T>::merged(c[i], c[i + step]);
+    }
+    return c[0];
 }
 /// Step 9: one level of section 3, with merging for addition.
 template <class T>

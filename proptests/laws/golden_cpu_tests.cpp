@@ -74,7 +74,7 @@ TEST_CASE("golden calls: every row op and loss is there for each dtype, no two a
 
 TEST_CASE("golden bits: each file of the table says which GPU it is from", "[golden]") {
     const std::string source = table().source;
-    for (const int version : {spec_version, spec_version_of(RowOp{})})
+    for (const int version : {spec_version, spec_version_of(RowOp{}), spec_version_of(Loss{})})
         REQUIRE(source.find("spec_version " + std::to_string(version) + ", from NVIDIA") != std::string::npos);
     REQUIRE(source.find("CPU") == std::string::npos);
 }

@@ -57,7 +57,7 @@ TEST_CASE("verify: the CPU gives the bits of the table that the program carries"
         CHECK(contains(o.out, std::string("\n") + what + " "));
     CHECK_FALSE(contains(o.out, "serial"));
     CHECK_FALSE(contains(o.out, "DIFFERENT"));
-    CHECK(o.out.ends_with("\nspec_version 1, of row ops 2, of losses 2\n"));
+    CHECK(o.out.ends_with("\nspec_version 1, of row ops 3, of losses 2\n"));
 }
 
 TEST_CASE("verify --json says the same") {
@@ -130,7 +130,7 @@ TEST_CASE("verify: fingerprints are FNV-1a over the bytes of the results") {
           "row_op softmax                           1 results     0 differ   fingerprint 0x9016b196e349a31a   ok\n"
           "loss mse                                 1 results     0 differ   fingerprint 0x89cd31291d2aefa4   ok\n"
           "all                                      7 results     0 differ   fingerprint 0xe86b00bf10a59b0d   ok\n"
-          "spec_version 1, of row ops 2, of losses 2\n");
+          "spec_version 1, of row ops 3, of losses 2\n");
 }
 
 TEST_CASE("verify: results that differ are counted, shown, and a failure") {

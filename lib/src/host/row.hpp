@@ -64,7 +64,7 @@ struct Row {
         if (n == 0) return Sum::special(-spec::infinite<V>);
         if (const auto plain = exp_state(V{0}, terms, maxima); Sum::is_plain(plain)) return Sum::plain(plain);
         const V most = maximum_element();
-        return fp::is_finite(most) ? Sum::of(most, most, exp_state(most, terms, maxima).sum) : Sum::special(most);
+        return fp::is_finite(most) ? Sum::of(exp_state(most, terms, maxima), most) : Sum::special(most);
     }
 
     /// f(first, count) for all elements, a part of them at a time.

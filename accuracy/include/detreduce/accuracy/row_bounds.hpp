@@ -8,10 +8,11 @@
 // u_o·(|true value| + B) + η_o. All is computed in binary64 and enlarged by 2^−40, for its own
 // roundings.
 //
-// The sum. A term is e^z·2^−k·(1 + θ), |θ| ≤ ε; of elements that are taken less the maximum,
-// z = x − m is exact where the term counts. The others are positive and are added up in a tree, in
-// which one goes through d + 3 additions in the first level, as a peak goes with the lesser of two
-// chunks, and through two a merging above it, d₁: γ_D of their sum, D = d + 3 + d₁. What is
+// The sum. A term is e^z·2^−k·(1 + θ), |θ| ≤ ε, but for a factor that the row's terms share, and
+// for what λ has; of elements that are taken less the maximum, z = x − m is exact where the term
+// counts. The others are positive and are added up in a tree, in which one goes through d + 3
+// additions in the first level, as there are two a merging of chunks, and through two a merging
+// above it, d₁: γ_D of their sum, D = d + 3 + d₁. What is
 // missing, or becomes subnormal, is less than λ = 2n·2^minimum_exponent of e^m. The quotient by the
 // peak has ε once more, and one rounding. So R is off by no more than E·R + λ, with
 //     E = (1 + ε)(1 + γ_D)(1 + ε / (1 − ε))(1 + u) − 1

@@ -28,30 +28,46 @@ inline constexpr V exp_lowest = -36864;
 template <class V>
 inline constexpr V exp_plain = 32768;
 
-/// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial
-/// (2^-23.18 for 16-bit elements), with a margin.
+/// Largest error of a term, relative to e^z, but for a factor that all terms of a row have: 1.7 u
+/// of roundings, and that of the polynomial, with a margin. Of 16-bit elements, whose ln 2 is the
+/// nearest number of binary32, a term at a distance d from the maximum is off by up to 2^-22 +
+/// 2^-28.4 d, where its scale is a normal number: d is less than 132.
 template <class T>
 inline constexpr double exp_term_error = fp::is_f64<T>   ? 0x1p-52
                                          : fp::is_f32<T> ? 0x1p-23
-                                                         : 0x1p-22;
+                                                         : 0x1.5p-21;
 
 /// 2·e^r, for |r| ≤ 1.004·ln 2 / 2. As for exp(), the coefficients minimise the relative error, the
-/// first two held at 1: 2^-28.2 (f32), 2^-56.4 (f64), and 2^-23.18 for elements of 16 bits, whose
-/// own last bits are 2^-11 and 2^-8.
-template <class T>
-[[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> twice_exp_polynomial(fp::Arithmetic<T> r) {
-    using math::detail::polynomial;
-    if constexpr (fp::is_f64<T>) {
-        return polynomial(r, 2.0, 2.0, 0x1.000000000000ap+0, 0x1.55555555554fap-2, 0x1.555555555086ep-4,
-                          0x1.1111111127c3ep-6, 0x1.6c16c1842d9adp-9, 0x1.a01a012a4041cp-12, 0x1.a0199a022dcddp-15,
-                          0x1.71df257731cd7p-18, 0x1.28ad7cc192bccp-21, 0x1.ad7f4ddd4122dp-25);
-    } else if constexpr (fp::is_f32<T>) {
-        return polynomial(r, 2.0f, 2.0f, 0x1.fffffcp-1f, 0x1.55548cp-2f, 0x1.555858p-4f, 0x1.123de0p-6f,
-                          0x1.6ac74ap-9f);
-    } else {
-        return polynomial(r, 2.0f, 2.0f, 0x1.fffdfcp-1f, 0x1.5557aep-2f, 0x1.572a1ep-4f, 0x1.106274p-6f);
-    }
+/// first two held at 1: 2^-28.2 (f32), 2^-56.4 (f64).
+[[nodiscard]] DETREDUCE_HD float twice_exp_polynomial(float r) {
+    return math::detail::polynomial(r, 2.0f, 2.0f, 0x1.fffffcp-1f, 0x1.55548cp-2f, 0x1.555858p-4f, 0x1.123de0p-6f,
+                                    0x1.6ac74ap-9f);
 }
+[[nodiscard]] DETREDUCE_HD double twice_exp_polynomial(double r) {
+    return math::detail::polynomial(r, 2.0, 2.0, 0x1.000000000000ap+0, 0x1.55555555554fap-2, 0x1.555555555086ep-4,
+                                    0x1.1111111127c3ep-6, 0x1.6c16c1842d9adp-9, 0x1.a01a012a4041cp-12,
+                                    0x1.a0199a022dcddp-15, 0x1.71df257731cd7p-18, 0x1.28ad7cc192bccp-21,
+                                    0x1.ad7f4ddd4122dp-25);
+}
+/// e^r, for |r| ≤ 0.52·ln 2 / 32, the first coefficient held at 1: 2^-23.98.
+[[nodiscard]] DETREDUCE_HD float step_exp_polynomial(float r) {
+    return math::detail::polynomial(r, 1.0f, 0x1.00010cp+0f, 0x1.00019p-1f);
+}
+
+/// Powers of 2^(1/32), for e^z of 16-bit elements.
+struct ExpSteps {
+    static constexpr int count = 32, fraction_bits = 23 - 5; ///< of an exponent's, below its steps
+    static constexpr float log2_e = math::detail::Constants<float>::log2_e * count;
+    static constexpr float ln2 = 0x1.62e43p-1f / count;
+
+    /// What 2^18·q has to be increased by to have the bits of 2^(q / 32 − 127). Of q the last five
+    /// bits count.
+    [[nodiscard]] DETREDUCE_HD std::uint32_t operator()(std::uint32_t q) const {
+        const std::int32_t s = static_cast<std::int32_t>(q << 27) >> 27;
+        const std::uint32_t twice = fp::to_bits(twice_exp_polynomial(static_cast<float>(s) * ln2));
+        return twice - (128u << 23) - (static_cast<std::uint32_t>(s) << fraction_bits);
+    }
+};
 
 /// k of z, a whole number.
 template <class V>
@@ -72,7 +88,8 @@ template <class V>
     return math::detail::greater(z, lowest);
 }
 
-/// A term, as mantissa · scale: scale is a power of two, or +0, and the product is exact.
+/// A term, as mantissa · scale. Scale is +0 or, but for 16-bit elements, a power of two, so that
+/// the product is exact.
 template <class V>
 struct ExpTerm {
     V mantissa, scale;
@@ -80,41 +97,52 @@ struct ExpTerm {
     [[nodiscard]] DETREDUCE_HD V added_to(V sum) const { return fp::fused(mantissa, scale, sum); }
 };
 
-/// What terms are relative to: 2^exponent.
+/// What terms of elements of T are relative to: 2^exponent.
 template <class V>
 struct ExpReference {
     /// t + shifter has t − exponent + offset − 1 + bias in its lowest bits: those of
-    /// 2^(k − exponent + offset − 1)
+    /// 2^(k − exponent + offset − 1). Of 16-bit elements 32·(t − exponent + offset + bias).
     V shifter;
     V lowest; ///< at it, and below, those bits are 0
 
+    template <class T>
     [[nodiscard]] static DETREDUCE_HD ExpReference of(V exponent) {
         using C = ExpTermConstants<V>;
-        constexpr V shifter = math::detail::Constants<V>::shifter + (C::offset - 1 + fp::Format<V>::max_exponent);
+        constexpr bool in_steps = fp::is_narrow<T>;
+        constexpr V steps = in_steps ? ExpSteps::count : 1, less = in_steps ? 0 : 1;
+        constexpr V ahead = C::offset - less + fp::Format<V>::max_exponent;
         constexpr V ln2 = V(0x1.62e42fefa39efp-1);
-        const V end = (exponent + (C::minimum_exponent - 1)) * ln2;
-        return {shifter - exponent, math::detail::greater(end, exp_lowest<V>)};
+        return {(math::detail::Constants<V>::shifter + steps * ahead) - steps * exponent,
+                math::detail::greater((exponent - ahead) * ln2, exp_lowest<V>)};
     }
     /// Relative to e^z itself.
-    [[nodiscard]] static DETREDUCE_HD ExpReference at(V z) { return of(exp_exponent(z)); }
-
-    /// The term of z, which may be less than exp_lowest.
     template <class T>
-    [[nodiscard]] DETREDUCE_HD ExpTerm<V> term(V z) const {
+    [[nodiscard]] static DETREDUCE_HD ExpReference at(V z) {
+        return of<T>(exp_exponent(z));
+    }
+
+    /// Of 16-bit elements: what `steps` is asked for in term(z, steps).
+    [[nodiscard]] DETREDUCE_HD std::uint32_t in_steps(V z) const {
+        return fp::to_bits(fp::fused(not_below(z, lowest), ExpSteps::log2_e, shifter));
+    }
+    /// The term of z, which may be less than exp_lowest. steps: an ExpSteps, or what knows the
+    /// same.
+    template <class T, class Steps = ExpSteps>
+    [[nodiscard]] DETREDUCE_HD ExpTerm<V> term(V z, const Steps& steps = {}) const {
         using C = math::detail::Constants<V>;
         z = not_below(z, lowest);
-        const V shifted = fp::fused(z, C::log2_e, shifter), k = shifted - shifter;
-        const V r = fp::fused(k, -C::ln2_low, fp::fused(k, -C::ln2_high, z));
-        const V scale = fp::from_bits<V>(fp::to_bits(shifted) << (fp::Format<V>::precision - 1));
-        return {twice_exp_polynomial<T>(r), scale};
+        if constexpr (fp::is_narrow<T>) {
+            const V shifted = fp::fused(z, ExpSteps::log2_e, shifter);
+            const V r = fp::fused(shifted - shifter, -ExpSteps::ln2, z);
+            const std::uint32_t q = fp::to_bits(shifted);
+            return {step_exp_polynomial(r), fp::from_bits<V>((q << ExpSteps::fraction_bits) + steps(q))};
+        } else {
+            const V shifted = fp::fused(z, C::log2_e, shifter), k = shifted - shifter;
+            const V r = fp::fused(k, -C::ln2_low, fp::fused(k, -C::ln2_high, z));
+            return {twice_exp_polynomial(r), fp::from_bits<V>(fp::to_bits(shifted) << (fp::Format<V>::precision - 1))};
+        }
     }
 };
-
-/// The term of g relative to its own exponent.
-template <class T>
-[[nodiscard]] DETREDUCE_HD fp::Arithmetic<T> exp_peak(fp::Arithmetic<T> g) {
-    return ExpReference<fp::Arithmetic<T>>::at(g).template term<T>(g).value();
-}
 
 /// 2^−δ for whole δ ≥ 0, in two factors.
 template <class V>
@@ -130,46 +158,27 @@ struct ExpScale {
     [[nodiscard]] DETREDUCE_HD V of_sum(V sum) const { return (sum * first) * second; }
 };
 
-/// How two states merge: which of them goes up in the other, and by how much it is less.
-template <class T>
-struct ExpMerge {
-    using V = fp::Arithmetic<T>;
-    bool swapped;
-    V maximum;
-    V peak; ///< of the lesser
-    ExpScale<V> scale;
-
-    [[nodiscard]] static DETREDUCE_HD ExpMerge of(V left, V right) {
-        const bool swapped = right > left;
-        const V most = swapped ? right : left, minimum = swapped ? left : right;
-        const V k = exp_exponent(minimum);
-        return {swapped, most, ExpReference<V>::of(k).template term<T>(minimum).value(),
-                ExpScale<V>::of(exp_exponent(most) - k)};
-    }
-    /// Of sums of the two.
-    [[nodiscard]] DETREDUCE_HD V operator()(V left, V right) const {
-        return (swapped ? right : left) + scale.of_sum(swapped ? left : right);
-    }
-    /// Of those that the lesser's peak belongs to.
-    [[nodiscard]] DETREDUCE_HD V with_peak(V left, V right) const {
-        return (swapped ? right : left) + scale.of_sum((swapped ? left : right) + peak);
-    }
-};
-
-/// What is known of some elements: the maximum z, and the sum of the terms of the others relative
-/// to it.
+/// What is known of some elements: the maximum z, and the sum of the terms of the others, and the
+/// term of that one, relative to it.
 template <class T>
 struct ExpState {
     static constexpr bool pairwise_rows = false, keeps_errors = false, commutes = false;
     using Value = fp::Arithmetic<T>;
     using V = Value;
-    V maximum, sum;
+    V maximum, sum, peak;
 
+    /// steps: as ExpReference::term() says.
+    template <class Steps = ExpSteps>
+    [[nodiscard]] static DETREDUCE_HD ExpState of(V maximum, V sum, const Steps& steps = {}) {
+        return {maximum, sum, ExpReference<V>::template at<T>(maximum).template term<T>(maximum, steps).value()};
+    }
     /// Stands for elements that are not there: what it adds counts for nothing, as lowest does.
-    [[nodiscard]] static DETREDUCE_HD constexpr ExpState identity() { return {exp_lowest<V>, V{0}}; }
+    [[nodiscard]] static DETREDUCE_HD constexpr ExpState identity() { return {exp_lowest<V>, V{0}, V{0}}; }
     DETREDUCE_HD void merge(const ExpState& right) {
-        const auto by = ExpMerge<T>::of(maximum, right.maximum);
-        *this = {by.maximum, by.with_peak(sum, right.sum)};
+        const bool swapped = right.maximum > maximum;
+        const ExpState most = swapped ? right : *this, lesser = swapped ? *this : right;
+        const auto scale = ExpScale<V>::of(exp_exponent(most.maximum) - exp_exponent(lesser.maximum));
+        *this = {most.maximum, most.sum + scale.of_sum(lesser.sum + lesser.peak), most.peak};
     }
 };
 

@@ -48,7 +48,7 @@ template <class V>
     } else {
         constexpr V less_offset = V(0x1p-64);
         static_assert(spec::ExpTermConstants<V>::offset == 64);
-        const V e = spec::ExpReference<V>::of(V(0)).template term<V>(-a).value() * less_offset;
+        const V e = spec::ExpReference<V>::template of<V>(V(0)).template term<V>(-a).value() * less_offset;
         return e * math::detail::polynomial(e, 1.0f, -0x1.ffff14p-2f, 0x1.5535dep-2f, -0x1.fd1368p-3f, 0x1.884554p-3f,
                                             -0x1.19af8ep-3f, 0x1.44707ap-4f, -0x1.eca398p-6f, 0x1.5fa0dap-8f);
     }

@@ -31,15 +31,18 @@ struct ExpSum {
     [[nodiscard]] static DETREDUCE_HD bool is_plain(const ExpState<T>& row) {
         return math::detail::magnitude(row.maximum) <= exp_plain<V> && row.sum == row.sum;
     }
-    /// Of elements less origin. `with_log`: if not, the logarithm is not asked for.
-    [[nodiscard]] static DETREDUCE_HD ExpSum of(V maximum, V origin, V others, bool with_log = true) {
-        const auto reference = ExpReference<V>::at(maximum - origin);
-        const V peak = reference.template term<T>(maximum - origin).value();
-        return {
-            maximum, origin, reference, others, V{1} / (others + peak), with_log ? math::log1p(others / peak) : V{0}};
+    /// Of elements less origin, 0 or the maximum, which have this state. `with_log`: if not, the
+    /// logarithm is not asked for.
+    [[nodiscard]] static DETREDUCE_HD ExpSum of(const ExpState<T>& row, V origin, bool with_log = true) {
+        return {origin == 0 ? row.maximum : origin,
+                origin,
+                ExpReference<V>::template at<T>(row.maximum),
+                row.sum,
+                V{1} / (row.sum + row.peak),
+                with_log ? math::log1p(row.sum / row.peak) : V{0}};
     }
     [[nodiscard]] static DETREDUCE_HD ExpSum plain(const ExpState<T>& row, bool with_log = true) {
-        return of(row.maximum, V{0}, row.sum, with_log);
+        return of(row, V{0}, with_log);
     }
     /// For a maximum that is infinite or NaN. What is made of the row element by element is NaN.
     [[nodiscard]] static DETREDUCE_HD ExpSum special(V maximum) {
@@ -50,7 +53,8 @@ struct ExpSum {
     [[nodiscard]] static DETREDUCE_HD ExpSum of_kept(const V* kept, bool with_log = true) {
         const V most = kept[0], sum = kept[1];
         if (!fp::is_finite(most) || sum != sum) return special(most);
-        return of(most, math::detail::magnitude(most) <= exp_plain<V> ? V{0} : most, sum, with_log);
+        const V origin = math::detail::magnitude(most) <= exp_plain<V> ? V{0} : most;
+        return of(ExpState<T>::of(most - origin, sum), origin, with_log);
     }
     /// All that gradients need of it: the maximum, and the sum of the other terms. Zeros are +0.
     DETREDUCE_HD void keep(V* kept) const {
@@ -64,8 +68,11 @@ struct ExpSum {
     [[nodiscard]] DETREDUCE_HD V logsumexp() const { return is_special() ? fp::canonical(maximum) : maximum + log; }
     [[nodiscard]] DETREDUCE_HD V log_softmax(V x) const { return (x - maximum) - log; }
     [[nodiscard]] DETREDUCE_HD V neg_log_prob(V x) const { return (maximum - x) + log; }
-    [[nodiscard]] DETREDUCE_HD V term(V x) const { return reference.template term<T>(x - origin).value(); }
-    [[nodiscard]] DETREDUCE_HD V softmax(V x) const { return term(x) * reciprocal; }
+    /// steps: as ExpReference::term() says.
+    template <class Steps = ExpSteps>
+    [[nodiscard]] DETREDUCE_HD V softmax(V x, const Steps& steps = {}) const {
+        return reference.template term<T>(x - origin, steps).value() * reciprocal;
+    }
     /// 1 − softmax of the maximum.
     [[nodiscard]] DETREDUCE_HD V rest() const { return others * reciprocal; }
     /// softmax − 1, of an element and its softmax.
