@@ -54,7 +54,8 @@ struct ExpChunk {
     /// `space`: the warp's lanes, in shared memory.
     [[nodiscard]] static __device__ __forceinline__ ExpChunk of(ChunkOf& chunk, int m, V* space) {
         const int left = m - static_cast<int>(threadIdx.x / warp_size) * (rows * lanes);
-        // The maximum of the same numbers, as the compiler does not know that they are.
+        // All threads have this number. The compiler does not know that, and would compile a second
+        // copy of each shuffle behind a branch on it; it knows that the maximum is one.
         const int there = warp_max(left <= 0 ? 0 : (left + lanes - 1) / lanes);
         ExpChunk c{V{}, there, {}, {}, false, 0, V{}};
         const std::uint32_t rows_of_maximum = c.find_maximum(chunk);
