@@ -24,7 +24,7 @@ template <class Half>
 __device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
 #endif
 
-/// spec::ExpSteps, for a warp all of whose threads ask: each knows those of its own number.
+/// spec::ExpSteps of a warp: thread i knows that of i. All threads ask at once.
 struct StepsOfWarp {
     std::uint32_t own = spec::ExpSteps{}(threadIdx.x);
     [[nodiscard]] __device__ __forceinline__ std::uint32_t operator()(std::uint32_t q) const {
@@ -54,8 +54,8 @@ struct ExpChunk {
     /// `space`: the warp's lanes, in shared memory.
     [[nodiscard]] static __device__ __forceinline__ ExpChunk of(ChunkOf& chunk, int m, V* space) {
         const int left = m - static_cast<int>(threadIdx.x / warp_size) * (rows * lanes);
-        // All threads have this number. The compiler does not know that, and would compile a second
-        // copy of each shuffle behind a branch on it; it knows that the maximum is one.
+        // All threads have the same number. The compiler knows that of a warp's maximum alone:
+        // without, it has two copies of each shuffle behind a branch on it.
         const int there = warp_max(left <= 0 ? 0 : (left + lanes - 1) / lanes);
         ExpChunk c{V{}, there, {}, {}, false, 0, V{}};
         const std::uint32_t rows_of_maximum = c.find_maximum(chunk);
@@ -95,7 +95,8 @@ struct ExpChunk {
         add_rows(
             chunk, sums, [](int, int, const auto& t, V sum) { return t.added_to(sum); }, [](int, int) {});
     }
-    /// Of the lanes, which have these sums: to the first thread. `space`: as of() has it.
+    /// What is known of the chunk, whose lanes have these sums: to the first thread. `space`: as
+    /// of() has it.
     [[nodiscard]] __device__ __forceinline__ ChunkSum<V> of_lanes(const V (&sums)[K], V* space) const {
         put_lanes(space, sums);
         if (Keeps && is_owner) space[lane] = sum;

@@ -84,7 +84,9 @@ TEMPLATE_TEST_CASE("rows on the GPU: a cluster of blocks a row", "[rows][gpu][sa
                    double) {
     using T = TestType;
     constexpr std::uint64_t tile = spec::TreeOrder<sizeof(T)>::tile;
-    for (const std::uint64_t n : {2 * tile, 5 * tile + 3, 7 * tile + 16, 16 * tile - 1, 16 * tile, 16 * tile + 8}) {
+    // Of exponentials by blocks of 8, 6, 5, 7 and 8 warps.
+    for (const std::uint64_t n : {2 * tile, 2 * tile + tile / 4, 3 * tile + 1, 5 * tile + 3, 7 * tile + 16,
+                                  16 * tile - 1, 16 * tile, 16 * tile + 8}) {
         for (const RowOp op : all_row_ops) {
             const RowRequest r{.op = op, .n = n, .rows = 7};
             const auto data = row_data<T>(r, {}, n + static_cast<std::uint64_t>(op));

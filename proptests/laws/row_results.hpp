@@ -11,6 +11,11 @@
 
 namespace detreduce::proptests {
 
+template <class T>
+bool is_bits(T x, T y) {
+    return fp::to_bits(x) == fp::to_bits(y);
+}
+
 template <class Out, class V>
 struct RowResults {
     std::vector<Out> out;

@@ -5,11 +5,6 @@
 
 namespace detreduce::proptests {
 
-template <class T>
-bool is_bits(T x, T y) {
-    return fp::to_bits(x) == fp::to_bits(y);
-}
-
 TEMPLATE_TEST_CASE("rows: equal elements are normalized to nothing but the shift", "[rows]", float16, bfloat16, float,
                    double) {
     using T = TestType;

@@ -27,11 +27,13 @@ template <class V>
 inline constexpr V exp_lowest = -36864;
 template <class V>
 inline constexpr V exp_plain = 32768;
+template <class V>
+inline constexpr V exp_ln2 = V(0x1.62e42fefa39efp-1);
 
-/// Largest error of a term, relative to e^z, but for a factor that all terms of a row have: 1.7 u
-/// of roundings, and that of the polynomial, with a margin. Of 16-bit elements, whose ln 2 is the
-/// nearest number of binary32, a term at a distance d from the maximum is off by up to 2^-22 +
-/// 2^-28.4 d, where its scale is a normal number: d is less than 132.
+/// Largest error of a term, relative to e^z: 1.7 u of roundings, and that of the polynomial, with a
+/// margin. A factor that all terms of a row have is left out. A term of 16-bit elements whose
+/// scale is a normal number has a distance d < 132 from the maximum, and an error of up to
+/// 2^-22 + 2^-28.4 d: its ln 2 is the nearest number of binary32.
 template <class T>
 inline constexpr double exp_term_error = fp::is_f64<T>   ? 0x1p-52
                                          : fp::is_f32<T> ? 0x1p-23
@@ -54,18 +56,17 @@ inline constexpr double exp_term_error = fp::is_f64<T>   ? 0x1p-52
     return math::detail::polynomial(r, 1.0f, 0x1.00010cp+0f, 0x1.00019p-1f);
 }
 
-/// Powers of 2^(1/32), for e^z of 16-bit elements.
+/// The steps of 2^(1/32) in which e^z of 16-bit elements is counted.
 struct ExpSteps {
-    static constexpr int count = 32, fraction_bits = 23 - 5; ///< of an exponent's, below its steps
-    static constexpr float log2_e = math::detail::Constants<float>::log2_e * count;
-    static constexpr float ln2 = 0x1.62e43p-1f / count;
+    static constexpr int bits = 5, count = 1 << bits;
+    static constexpr int below = fp::Format<float>::precision - 1 - bits; ///< bits of a significand below a step
+    static constexpr float log2_e = math::detail::Constants<float>::log2_e * count, ln2 = exp_ln2<float> / count;
 
-    /// What 2^18·q has to be increased by to have the bits of 2^(q / 32 − 127). Of q the last five
-    /// bits count.
+    /// 2^(q / 32 − 127) has the bits 2^18·q + this. The last five bits of q say what it is.
     [[nodiscard]] DETREDUCE_HD std::uint32_t operator()(std::uint32_t q) const {
-        const std::int32_t s = static_cast<std::int32_t>(q << 27) >> 27;
+        const std::int32_t s = static_cast<std::int32_t>(q << (32 - bits)) >> (32 - bits);
         const std::uint32_t twice = fp::to_bits(twice_exp_polynomial(static_cast<float>(s) * ln2));
-        return twice - (128u << 23) - (static_cast<std::uint32_t>(s) << fraction_bits);
+        return twice - (128u << (below + bits)) - (static_cast<std::uint32_t>(s) << below);
     }
 };
 
@@ -111,9 +112,8 @@ struct ExpReference {
         constexpr bool in_steps = fp::is_narrow<T>;
         constexpr V steps = in_steps ? ExpSteps::count : 1, less = in_steps ? 0 : 1;
         constexpr V ahead = C::offset - less + fp::Format<V>::max_exponent;
-        constexpr V ln2 = V(0x1.62e42fefa39efp-1);
         return {(math::detail::Constants<V>::shifter + steps * ahead) - steps * exponent,
-                math::detail::greater((exponent - ahead) * ln2, exp_lowest<V>)};
+                math::detail::greater((exponent - ahead) * exp_ln2<V>, exp_lowest<V>)};
     }
     /// Relative to e^z itself.
     template <class T>
@@ -135,7 +135,7 @@ struct ExpReference {
             const V shifted = fp::fused(z, ExpSteps::log2_e, shifter);
             const V r = fp::fused(shifted - shifter, -ExpSteps::ln2, z);
             const std::uint32_t q = fp::to_bits(shifted);
-            return {step_exp_polynomial(r), fp::from_bits<V>((q << ExpSteps::fraction_bits) + steps(q))};
+            return {step_exp_polynomial(r), fp::from_bits<V>((q << ExpSteps::below) + steps(q))};
         } else {
             const V shifted = fp::fused(z, C::log2_e, shifter), k = shifted - shifter;
             const V r = fp::fused(k, -C::ln2_low, fp::fused(k, -C::ln2_high, z));
