@@ -27,9 +27,9 @@ Status renamed(Status status) {
 }
 
 Status check(const ClipRequest& r) {
-    const auto is_length = [](double x) { return fp::is_finite(x) && x >= 0; };
-    if (!is_length(r.max_norm)) return invalid("max_norm", "allowed are finite numbers from 0 on");
-    if (!is_length(r.epsilon)) return invalid("epsilon", "allowed are finite numbers from 0 on");
+    if (!(r.max_norm >= 0)) return invalid("max_norm", "allowed are numbers from 0 on, and infinity");
+    if (!(fp::is_finite(r.epsilon) && r.epsilon >= 0))
+        return invalid("epsilon", "allowed are finite numbers from 0 on");
     if (r.tensors > 0xffffffffu) return invalid("tensors", "allowed are 0 to 2^32 - 1");
     if (r.norm != DType::f64 && r.norm != DType::f32) return invalid("norm", "allowed are f64 and f32");
     return {};

@@ -199,7 +199,7 @@ TEST_CASE("clip: how elements are dealt out to tensors, and in which order, mean
 
 TEST_CASE("clip: too little to clip is left as it is, bit for bit", "[clip]") {
     const AnyList list{AnyVector::of<float>({3, -0.0f, 4}), AnyVector::of<float16>({number<float16>(0x1p-24)})};
-    for (const double limit : {6.0, 1e300}) {
+    for (const double limit : {6.0, 1e300, HUGE_VAL}) {
         const Clipped result = clipped(list, {.max_norm = limit});
         REQUIRE(result.norm == naively_clipped(list, 1, 0).norm);
         REQUIRE(result.list == list);
@@ -207,6 +207,7 @@ TEST_CASE("clip: too little to clip is left as it is, bit for bit", "[clip]") {
     const AnyList zeros{AnyVector::of<double>({0, -0.0})}; // nothing is divided by nothing
     REQUIRE(clipped(zeros, {.max_norm = 0, .epsilon = 0}).list == zeros);
     REQUIRE(clipped(zeros, {.max_norm = 1, .epsilon = 0}).list == zeros);
+    REQUIRE(clipped(zeros, {.max_norm = HUGE_VAL, .epsilon = 0}).list == zeros);
     const AnyList none, empty{AnyVector::of<float>({}), AnyVector::of<double>({})};
     for (const AnyList& nothing : {none, empty}) {
         REQUIRE(fp::to_bits(clipped(nothing, {.max_norm = 0}).norm) == 0);
@@ -271,6 +272,10 @@ TEST_CASE("clip: what is not finite", "[clip]") {
     REQUIRE(with_inf.norm == infinity<double>);
     REQUIRE(with_inf.list == AnyList{AnyVector::of<float>({nan, 0, -0.0f}),
                                      AnyVector::of<float16>({number<float16>(-0.0), quiet_nan<float16>})});
+    const Clipped without_limit = clipped(list, {.max_norm = HUGE_VAL}); // ∞ / ∞, as torch has it
+    REQUIRE(without_limit.norm == infinity<double>);
+    REQUIRE(without_limit.list == AnyList{AnyVector::of<float>({nan, nan, nan}),
+                                          AnyVector::of<float16>({quiet_nan<float16>, quiet_nan<float16>})});
 }
 
 TEST_CASE("clip: every number of 16 bits", "[clip]") {
@@ -329,7 +334,7 @@ TEST_CASE("clip: what is wrong is said by name, and nothing is written", "[clip]
         expect(run(plan, nullptr, nullptr), StatusCode::invalid_argument, argument);
     };
     for (const double x : {-1.0, -0x1p-1074, HUGE_VAL, std::nan("")}) {
-        bad("max_norm", [x](R& r) { r.max_norm = x; });
+        if (x < 0 || x != x) bad("max_norm", [x](R& r) { r.max_norm = x; });
         bad("epsilon", [x](R& r) { r.epsilon = x; });
     }
     bad("norm", [](R& r) { r.norm = DType::bf16; });
@@ -339,6 +344,7 @@ TEST_CASE("clip: what is wrong is said by name, and nothing is written", "[clip]
     bad("device.backend", [](R& r) { r.device.backend = static_cast<Backend>(9); });
     expect(ClipPlan().status(), StatusCode::invalid_argument, "plan");
     REQUIRE(plan_of([](R& r) { r.max_norm = -0.0; }).status().ok());
+    REQUIRE(plan_of([](R& r) { r.max_norm = HUGE_VAL; }).status().ok());
     REQUIRE(ClipPlan::guarantee() == Guarantee::order);
 
     const ClipPlan plan = plan_of([](R&) {});

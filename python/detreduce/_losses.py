@@ -28,6 +28,12 @@ def number_of(value: Any, argument: str) -> float:
         raise TypeError(f"{argument}: must be a number, not {value!r}") from None
 
 
+def limit_of(value: Any, argument: str) -> float:
+    """A number of at least 0, or infinity."""
+    value = number_of(value, argument)
+    return value if value == math.inf else parameter_of(value, argument)
+
+
 def parameter_of(value: Any, argument: str, above: bool = False) -> float:
     """A finite number of at least 0, or above 0."""
     value = number_of(value, argument)
@@ -1004,15 +1010,15 @@ def distillation(
 def clip_grad_norm_(
     parameters, max_norm: float, *, eps: float = 1e-6, error_if_nonfinite: bool = False, dtype=None
 ) -> Any:
-    """The norm of a list of arrays taken as one, all of them scaled, in place, where it is above max_norm. Of tensors of
-    torch it is their gradients, as in torch.nn.utils.clip_grad_norm_."""
+    """The norm of a list of arrays taken as one, all of them scaled, in place, where it is above max_norm, which may be
+    infinite. Of tensors of torch it is their gradients, as in torch.nn.utils.clip_grad_norm_."""
     if hasattr(parameters, "shape"):
         parameters = [parameters]
     try:
         arrays = list(parameters)
     except TypeError:
         raise TypeError("parameters: must be an array or a list of arrays") from None
-    max_norm, eps = parameter_of(max_norm, "max_norm"), parameter_of(eps, "eps")
+    max_norm, eps = limit_of(max_norm, "max_norm"), parameter_of(eps, "eps")
     if not arrays:
         return NUMPY.filled((), "f32" if dtype is None else dtype_word(dtype, "dtype"), 0, None)[()]
     lib = library_of(arrays[0])

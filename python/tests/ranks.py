@@ -153,7 +153,7 @@ for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
                 same(got[1], part(want[1]), ("gradient of", name, dtype, reduction))
 
 # Gradients that every rank has, and those that are dealt out.
-for max_norm in (0.25, 1e-30, 1e9):
+for max_norm in (0.25, 1e-30, 1e9, float("inf")):
     whole = [
         numbers(8, 12),
         numbers(24, dtype=torch.bfloat16, seed=1),

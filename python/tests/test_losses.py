@@ -172,6 +172,7 @@ def test_clipping():
     before = [a.copy() for a in arrays]
     norm = dr.clip_grad_norm_(arrays, 100.0)
     assert norm == math.sqrt(math.fsum(v * v for a in before for v in a.astype(np.float64).ravel().tolist()))
+    assert dr.clip_grad_norm_(arrays, math.inf) == norm
     assert all(same_bits(a, b) for a, b in zip(arrays, before))
     dr.clip_grad_norm_(arrays, 1.0)
     assert np.allclose(arrays[0], before[0] / (norm + 1e-6)) and np.allclose(
@@ -246,6 +247,8 @@ FIXED.flags.writeable = False
         (ValueError, "x", lambda: dr.cross_entropy(np.float32(1), T)),
         (ValueError, "x", lambda: dr.cross_entropy(np.ones((2, 0)), T[:2])),
         (ValueError, "max_norm", lambda: dr.clip_grad_norm_([np.ones(3)], -1)),
+        (ValueError, "max_norm", lambda: dr.clip_grad_norm_([np.ones(3)], math.nan)),
+        (ValueError, "max_norm", lambda: dr.clip_grad_norm_([np.ones(3)], -math.inf)),
         (TypeError, "max_norm", lambda: dr.clip_grad_norm_([np.ones(3)], None)),
         (ValueError, "eps", lambda: dr.clip_grad_norm_([np.ones(3)], 1, eps=math.inf)),
         (TypeError, "parameters", lambda: dr.clip_grad_norm_(3, 1)),

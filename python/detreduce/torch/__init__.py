@@ -463,7 +463,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: Optional[bool] = None,
 ) -> Tensor:
-    """As torch.nn.utils.clip_grad_norm_, of the 2-norm and a finite max_norm. The norm has the bits of all gradients in any order."""
+    """As torch.nn.utils.clip_grad_norm_, of the 2-norm. The norm has the bits of all gradients in any order."""
     if _losses.number_of(norm_type, "norm_type") != 2.0:
         raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
     with _torch.no_grad():

@@ -359,7 +359,7 @@ def clip_grad_norm_(
     eps: float = 1e-6,
     group: Any = None,
 ) -> Tensor:
-    """As torch.nn.utils.clip_grad_norm_ with a finite max_norm, over the parameters of all processes.
+    """As torch.nn.utils.clip_grad_norm_, of the 2-norm, over the parameters of all processes.
 
     A DTensor (FSDP2, tensor parallelism) counts once, wherever its copies and shards are; if its mesh has only some of the
     processes, name them by group=mesh.get_group(). Any other gradient is the same in every process, as after
@@ -367,7 +367,7 @@ def clip_grad_norm_(
     its own. Reads the norm on the host."""
     if _losses.number_of(norm_type, "norm_type") != 2.0:
         raise ValueError(f"norm_type: allowed is 2, not {norm_type!r}")
-    max_norm, eps = _losses.parameter_of(max_norm, "max_norm"), _losses.parameter_of(eps, "eps")
+    max_norm, eps = _losses.limit_of(max_norm, "max_norm"), _losses.parameter_of(eps, "eps")
     named, group = group, _group(group)
     try:
         parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
