@@ -134,10 +134,10 @@ def _():
 def _():
     p = torch.nn.Parameter(torch.ones(2))
     p.grad = torch.tensor([3.0, 4.0])
-    for norm_type, alone in ((INF, dr.nrminf), (1.0, dr.asum)):
+    for norm_type in (1.0, INF):
         with pytest.raises(ValueError, match="norm_type"):
             drt.clip_grad_norm_([p], 1.0, norm_type)
-        assert alone(p.grad) == torch.nn.utils.clip_grad_norm_([p], INF, norm_type)
+    assert dr.asum(p.grad) == torch.nn.utils.clip_grad_norm_([p], INF, 1.0) == 7
     alike(drt.clip_grad_norm_([], 1.0), torch.nn.utils.clip_grad_norm_([], 1.0))
 
 
