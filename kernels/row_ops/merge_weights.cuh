@@ -17,8 +17,6 @@ template <class V>
 struct MergeWeights {
     static constexpr int merges = 7; ///< 0 … 3: neighbours, 4 and 5: pairs, 6: the two halves
     acc::Weights<V> rows[2][merges], chunks[2][merges];
-    /// Of lanes, where one to the left has an element more: of those 1/2, 1/4, … of all apart.
-    acc::Weights<V> lanes[8];
 
     /// Of the n elements of a row, one tile at most.
     template <std::uint32_t Lanes>
@@ -34,8 +32,6 @@ struct MergeWeights {
                 all.chunks[which][merge] = weights(counts, lane, 0, spec::rows_per_chunk, merge);
             }
         }
-        for (std::uint32_t step = 0, apart = Lanes; apart > 1; ++step, apart /= 2)
-            all.lanes[step] = acc::Weights<V>::of(n / apart + 1, n / apart);
         return all;
     }
 

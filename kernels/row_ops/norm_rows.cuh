@@ -381,36 +381,9 @@ struct LayerNormBlock {
             sync_team();
         }
         if (warp != 0) return {};
+        // Lanes of equally many elements are merged without a division.
         const TileOf merged{{}, counts(), s.buffer()};
-        return m % lanes == 0 ? merged.template merge_lanes<true>() : merge_uneven_lanes();
-    }
-    /// Lanes, some of which have an element more than others: to the first thread. A lane may have
-    /// none to its right.
-    [[nodiscard]] __device__ __forceinline__ Acc merge_uneven_lanes() const {
-        const std::uint32_t thread = threadIdx.x;
-        const auto merge = [&](Acc& left, const Acc& right, std::uint32_t j, std::uint32_t half, int step) {
-            const std::uint32_t each = m / (2 * half), more = m % (2 * half);
-            const std::uint32_t to_left = each + (j < more ? 1 : 0), to_right = each + (j + half < more ? 1 : 0);
-            Acc both = left;
-            both.merge(right,
-                       to_left == to_right ? acc::Weights<V>::equal(static_cast<V>(to_left)) : weights().lanes[step]);
-            left = {to_right > 0 ? both.mean : left.mean, to_right > 0 ? both.m2 : left.m2};
-        };
-        Acc lane[K];
-        int step = 0;
-#pragma unroll
-        for (int k = 0; k < K; ++k)
-            lane[k] = s.buffer().get(0, thread + warp_size * k);
-#pragma unroll
-        for (int half = K / 2; half >= 1; half /= 2, ++step) {
-#pragma unroll
-            for (int k = 0; k < half; ++k)
-                merge(lane[k], lane[k + half], thread + warp_size * k, warp_size * half, step);
-        }
-#pragma unroll
-        for (int half = warp_size / 2; half >= 1; half /= 2, ++step)
-            merge(lane[0], shuffle_down(lane[0], half), thread, half, step);
-        return lane[0];
+        return m % lanes == 0 ? merged.template merge_lanes<true>() : merged.template merge_lanes<false>();
     }
 
     /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
