@@ -31,7 +31,9 @@ def number_of(value: Any, argument: str) -> float:
 def limit_of(value: Any, argument: str) -> float:
     """A number of at least 0, or infinity."""
     value = number_of(value, argument)
-    return value if value == math.inf else parameter_of(value, argument)
+    if not 0 <= value:
+        raise ValueError(f"{argument}: must be a number from 0 on, or infinity, not {value}")
+    return value
 
 
 def parameter_of(value: Any, argument: str, above: bool = False) -> float:

@@ -13,7 +13,7 @@ typedef struct detreduce_clip_request {
     size_t struct_size;      /* sizeof(detreduce_clip_request) */
     uint64_t n;              /* 0; elements of all tensors, 0 … 2^40 */
     uint64_t tensors;        /* 0; how many there are, less than 2^32 */
-    double max_norm;         /* 1; what the norm is brought down to; not negative; infinity: nothing is */
+    double max_norm;         /* 1; what the norm is brought down to; not negative, may be infinite */
     double epsilon;          /* 1e-6; added to the norm before max_norm is divided by it; finite, not negative */
     detreduce_dtype norm;    /* f64; of the norm that is given: f64 or f32 */
     uint32_t reserved_word;  /* 0 */
