@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+
+#include <detreduce/fp/half.hpp>
 
 namespace detreduce::cuda {
 
@@ -60,29 +63,38 @@ DETREDUCE_F32_OF_F16(f32_of_high_f16_here, 32, asm volatile(DETREDUCE_HALVES "hi
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
     return bits;
 }
-[[nodiscard]] __device__ __forceinline__ std::uint32_t both_bf16_of_f32(float low, float high) {
-    std::uint32_t word;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-    return word;
-}
-[[nodiscard]] __device__ __forceinline__ std::uint32_t both_f16_of_f32(float low, float high) {
-    std::uint32_t word;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-    return word;
-}
+#endif
 
-// The greater of each half, or that which is not NaN.
-[[nodiscard]] __device__ __forceinline__ std::uint32_t greater_of_both_bf16(std::uint32_t a, std::uint32_t b) {
-    asm("max.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+// Both halves of a word, of bf16 or f16, for which the device needs DETREDUCE_GPU_HAS_BF16.
+
+template <class Half>
+[[nodiscard]] __device__ __forceinline__ std::uint32_t both_of_f32(float low, float high) {
+    std::uint32_t word;
+    if constexpr (std::is_same_v<Half, bfloat16>) {
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    } else {
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    }
+    return word;
+}
+/// The greater of each half, or that which is not NaN.
+template <class Half>
+[[nodiscard]] __device__ __forceinline__ std::uint32_t greater_of_both(std::uint32_t a, std::uint32_t b) {
+    if constexpr (std::is_same_v<Half, bfloat16>) {
+        asm("max.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    } else {
+        asm("max.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    }
     return a;
 }
-[[nodiscard]] __device__ __forceinline__ std::uint32_t greater_of_both_f16(std::uint32_t a, std::uint32_t b) {
-    asm("max.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
-    return a;
-}
-// ffff for each half that is not less than that of b, and not NaN, else 0.
-[[nodiscard]] __device__ __forceinline__ std::uint32_t not_less_of_both_bf16(std::uint32_t a, std::uint32_t b) {
-#if __CUDA_ARCH__ >= 900
+/// ffff for each half that is not less than that of b, and not NaN, else 0.
+template <class Half>
+[[nodiscard]] __device__ __forceinline__ std::uint32_t not_less_of_both(std::uint32_t a, std::uint32_t b) {
+    if constexpr (!std::is_same_v<Half, bfloat16>) {
+        asm("set.ge.u32.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+        return a;
+    }
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm("set.ge.u32.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
     return a;
 #else
@@ -91,11 +103,6 @@ DETREDUCE_F32_OF_F16(f32_of_high_f16_here, 32, asm volatile(DETREDUCE_HALVES "hi
     return (low ? 0xffffu : 0u) | (high ? 0xffff0000u : 0u);
 #endif
 }
-[[nodiscard]] __device__ __forceinline__ std::uint32_t not_less_of_both_f16(std::uint32_t a, std::uint32_t b) {
-    asm("set.ge.u32.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
-    return a;
-}
-#endif
 
 /// Two e4m3 as two f16: exact. NaN becomes NaN.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t both_f16_of_e4m3(std::uint16_t pair) {

@@ -40,11 +40,7 @@ requires fp::has_16_bits<Half> __device__ __forceinline__ Pack<Half, K> stored_a
     std::uint32_t words[K / 2];
 #pragma unroll
     for (int i = 0; i < K / 2; ++i) {
-        if constexpr (std::is_same_v<Half, bfloat16>) {
-            words[i] = both_bf16_of_f32(v[2 * i], v[2 * i + 1]);
-        } else {
-            words[i] = both_f16_of_f32(v[2 * i], v[2 * i + 1]);
-        }
+        words[i] = both_of_f32<Half>(v[2 * i], v[2 * i + 1]);
         if (MayBeNan) words[i] = __vmins2(words[i], nan);
     }
     Pack<Half, K> pack;
@@ -173,9 +169,9 @@ struct Chunk {
     static_assert(K * sizeof(T) == sizeof(Words));
     Words words[rows];
 
-    /// Where this thread's first element is in a tile.
-    static __device__ __forceinline__ int first() {
-        return static_cast<int>(threadIdx.x / warp_size * Order::chunk + threadIdx.x % warp_size * K);
+    /// Where this thread's first element of a row of lanes is in a tile.
+    static __device__ __forceinline__ int first(int row = 0) {
+        return static_cast<int>(threadIdx.x / warp_size * Order::chunk + threadIdx.x % warp_size * K) + row * lanes;
     }
     /// The thread that has element i of a tile.
     static __device__ __forceinline__ int thread_of(int i) {

@@ -6,24 +6,6 @@
 
 namespace detreduce::cuda::row_kernels {
 
-#if DETREDUCE_GPU_HAS_BF16
-template <class Half>
-__device__ __forceinline__ std::uint32_t greater_of_both(std::uint32_t a, std::uint32_t b) {
-    if constexpr (std::is_same_v<Half, bfloat16>) return greater_of_both_bf16(a, b);
-    return greater_of_both_f16(a, b);
-}
-template <class Half>
-__device__ __forceinline__ std::uint32_t not_less_of_both(std::uint32_t a, std::uint32_t b) {
-    if constexpr (std::is_same_v<Half, bfloat16>) return not_less_of_both_bf16(a, b);
-    return not_less_of_both_f16(a, b);
-}
-#else
-template <class Half>
-__device__ std::uint32_t greater_of_both(std::uint32_t, std::uint32_t) = delete;
-template <class Half>
-__device__ std::uint32_t not_less_of_both(std::uint32_t, std::uint32_t) = delete;
-#endif
-
 /// spec::ExpSteps of a warp: thread i knows that of i. All threads ask at once.
 struct StepsOfWarp {
     std::uint32_t own = spec::ExpSteps{}(threadIdx.x);
@@ -120,8 +102,7 @@ struct ExpChunk {
             most = greater_number(greater_number(most, ChunkOf::low(of_both)), ChunkOf::high(of_both));
             maximum = maximum_of_warp(most);
             // Exact: it is one of them, or exp_lowest.
-            const std::uint32_t bound =
-                std::is_same_v<T, bfloat16> ? both_bf16_of_f32(maximum, maximum) : both_f16_of_f32(maximum, maximum);
+            const std::uint32_t bound = both_of_f32<T>(maximum, maximum);
 #pragma unroll
             for (int r = 0; r < rows; ++r)
                 found |= not_less_of_both<T>(of_row[r], bound) & 0x10001u << r;
@@ -192,6 +173,18 @@ struct ExpChunk {
     }
 };
 
+/// The state of Count neighbours, the first `there` of which exist: those that do not count for
+/// nothing in any row that is not special. All threads ask at once.
+template <int Count, class T, class V, class Steps>
+__device__ __forceinline__ spec::ExpState<T> state_of_chunks(const ChunkSum<V>* of, int there, const Steps& steps) {
+    spec::ExpState<T> part[Count];
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+        const ChunkSum<V> c = i < there ? of[i] : ChunkSum<V>{spec::exp_lowest<V>, V{0}};
+        part[i] = spec::ExpState<T>::of(c.maximum, c.sum, steps);
+    }
+    return merge_neighbours(part);
+}
 /// The state of a tile, or of part of one, of `chunks` chunks, a power of two, that `of` has: to
 /// the first thread, by the first warp.
 template <class T, class V, class Steps>
@@ -219,26 +212,17 @@ __device__ __forceinline__ spec::ExpState<T> team_state(const ChunkSum<V>& own, 
 template <class ClusterOf, class T, class V, class Steps>
 __device__ __forceinline__ spec::ExpState<T> cluster_state(const ChunkSum<V>& own, ChunkSum<V>* chunks, Shared<T>& s,
                                                            int tiles, const Steps& steps) {
-    using State = spec::ExpState<T>;
     constexpr int of_thread = static_cast<int>(policy::most_row_cluster) * most_warps / warp_size;
     static_assert(of_thread == 4 && spec::chunks_per_tile == 8);
     const int count = ClusterOf::share_of_warps(chunks, own, s.arrival);
     if (threadIdx.x >= warp_size) return {};
-    State part[of_thread];
-#pragma unroll
-    for (int i = 0; i < of_thread; ++i) {
-        const int c = static_cast<int>(threadIdx.x) * of_thread + i;
-        const ChunkSum<V> chunk = c < count ? chunks[c] : ChunkSum<V>{spec::exp_lowest<V>, V{0}};
-        part[i] = State::of(chunk.maximum, chunk.sum, steps);
-    }
-    part[0].merge(part[1]);
-    part[2].merge(part[3]);
-    part[0].merge(part[2]);
-    part[0].merge(shuffle_down(part[0], 1)); // a tile, of every other thread
+    const int first = static_cast<int>(threadIdx.x) * of_thread;
+    auto own_chunks = state_of_chunks<of_thread, T>(chunks + first, count - first, steps);
+    own_chunks.merge(shuffle_down(own_chunks, 1)); // a tile, of every other thread
 #pragma unroll
     for (int distance = static_cast<int>(policy::most_row_cluster) / 2; distance >= 1; distance /= 2)
-        if (distance < tiles) part[0].merge(shuffle_down(part[0], 2 * distance));
-    return part[0];
+        if (distance < tiles) own_chunks.merge(shuffle_down(own_chunks, 2 * distance));
+    return own_chunks;
 }
 
 } // namespace detreduce::cuda::row_kernels

@@ -134,7 +134,7 @@ struct ExpRow {
     [[nodiscard]] __device__ __forceinline__ Acc total_of(Acc* results) const {
         if (!Few && a.tiles > most_few_tiles) return total_of_tiles<T>(results, a.tiles, s);
         if (threadIdx.x < warp_size) {
-            const Merged<T, Acc> own{threadIdx.x < a.tiles ? results[threadIdx.x] : Acc{}};
+            const Merged<T, Acc> own{threadIdx.x < a.tiles ? results[threadIdx.x] : Acc::identity()};
             const Acc total = merge_few(own, a.tiles);
             if (threadIdx.x == 0) results[0] = total;
         }

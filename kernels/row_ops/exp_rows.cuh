@@ -72,89 +72,6 @@ struct LongExpRow : RowKernel<T, true> {
     }
 };
 
-/// A tile of a row of more of them: its state, to where the row's are. `a.rows` are all tiles.
-template <class T, bool Aligned>
-struct ExpTileOfRow : RowKernel<T, false, blocks_of_sums<T>> {
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t i, const Teams<Shared<T>>& teams) {
-        if (i >= a.rows) return;
-        Shared<T>& shared = teams.memory(threadIdx.y);
-        using Row = ExpRow<T, RowOp::logsumexp, Aligned>;
-        using V = fp::Arithmetic<T>;
-        const std::uint64_t row = i / a.tiles, tile = i % a.tiles;
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
-        typename Row::ChunkOf chunk;
-        block.load(chunk, tile);
-        const auto part = block.state_of(chunk, tile);
-        if (threadIdx.x == 0) block.template partials<typename Row::State>()[tile] = part;
-    }
-};
-/// And what becomes of the row, of no more tiles than a warp has threads, where not all classes
-/// count: a warp a row. The state of the row takes the place of its first tile's.
-template <class T>
-struct ExpRowOfFewTiles : RowKernel<T, false, policy::exp_row_blocks> {
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Shared<T>>& teams) {
-        using Row = ExpRow<T, RowOp::logsumexp, false>;
-        using State = typename Row::State;
-        Shared<T>& shared = teams.memory(threadIdx.y);
-        const Row team{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
-        const bool there = row < a.rows;
-        auto* const tiles = team.template partials<State>();
-        State state{};
-        if (there && threadIdx.x < a.tiles) state = load_item<Source::partials>(tiles + threadIdx.x);
-        typename Row::Target target{};
-        if (a.entropy && there && threadIdx.x == 0) target = target_of(a, row);
-        state = merge_few(state, a.tiles); // of identities, too, which change no row that is not special
-        if (threadIdx.x == 0) {
-            shared.state = state;
-            shared.target = target;
-            if (there) tiles[0] = state;
-        }
-        teams.for_each([&](Shared<T>& memory, std::uint32_t number) {
-            const std::uint64_t its_row = row - threadIdx.y + number;
-            if (its_row < a.rows && Row::Sum::is_plain(memory.state))
-                Row::put_one(a, its_row, Row::Sum::plain(memory.state), memory.target);
-        });
-    }
-};
-/// And of those whose elements are not taken as they are, which are looked for in as many rows at
-/// once as a block has threads: a.rows are such groups.
-template <class T>
-struct RowGroups : Rows<T> {
-    std::uint64_t all_rows;
-};
-template <class T>
-struct SpecialExpRows : RowKernel<T, true, policy::long_row_blocks_at_once, RowGroups<T>> {
-    using Arguments = RowGroups<T>;
-    static constexpr std::uint32_t together = most_warps * warp_size;
-    using Row = ExpRow<T, RowOp::logsumexp, false>;
-
-    static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t group, Shared<T>& shared) {
-        const std::uint64_t first = group * together, own = first + threadIdx.x;
-        if (__syncthreads_or(own < a.all_rows && is_special(a, own)) == 0) return;
-        for (std::uint64_t row = first; row < first + together && row < a.all_rows; ++row) {
-            const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
-            if (!is_special(a, row) || (a.entropy && block.without_class())) continue; // all threads, or none
-            block.finish(block.sum_at_maximum());
-            __syncthreads(); // the shared memory is used again
-        }
-    }
-    [[nodiscard]] static __device__ __forceinline__ bool is_special(const Arguments& a, std::uint64_t row) {
-        using State = typename Row::State;
-        return !Row::Sum::is_plain(
-            load_item<Source::partials>(reinterpret_cast<const State*>(a.partials + row * a.pitch)));
-    }
-};
-/// What becomes of a row of any number of tiles.
-template <class T>
-struct ExpRowOfTiles : RowKernel<T, true> {
-    static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, Shared<T>& shared) {
-        using Row = ExpRow<T, RowOp::logsumexp, false>;
-        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
-        if (a.entropy && block.without_class()) return; // all threads, or none
-        block.finish(block.sum_of(total_of_tiles<T>(block.template partials<spec::ExpState<T>>(), a.tiles, shared)));
-    }
-};
-
 /// What remains of a row whose elements are not taken as they are. Not inlined, so that its
 /// registers are not asked for where it is not run.
 template <class T, RowOp Op, bool Aligned>
@@ -164,6 +81,128 @@ __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shar
     if (Op == RowOp::logsumexp && a->entropy && block.without_class()) return; // all threads, or none
     block.template finish<1>(block.sum_at_maximum());
 }
+
+/// For kernels in which a warp has a chunk: `rows` counts all chunks, or the warps that have them.
+template <class T>
+struct ChunkRows : Rows<T> {
+    std::uint64_t chunks, all_rows;      ///< chunks of a row
+    ChunkSum<fp::Arithmetic<T>>* sums{}; ///< of the chunks of all rows, where there is room for them
+    std::uint32_t log_tiles{};           ///< of a row, rounded up, where a thread has a tile
+
+    struct Part {
+        std::uint64_t row, first;
+        int m; ///< elements from `first` on, which is at x
+        const T* x;
+    };
+    /// Chunk i of all. OfOne: it is a row.
+    template <bool OfOne = false>
+    [[nodiscard]] __device__ __forceinline__ Part part(std::uint64_t i) const {
+        constexpr std::uint32_t chunk = spec::TreeOrder<sizeof(T)>::chunk;
+        const bool is_short = (i | chunks) >> 32 == 0; // division of 64 bits takes long
+        const std::uint64_t row = OfOne      ? i
+                                  : is_short ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(chunks)
+                                             : i / chunks;
+        const std::uint64_t first = (i - row * chunks) * chunk;
+        return {row, first, static_cast<int>(items_in_tile(first, this->n, chunk)),
+                this->x + static_cast<std::int64_t>(row * this->stride + first)};
+    }
+    [[nodiscard]] __device__ __forceinline__ spec::ExpState<T> state_of_tile(std::uint64_t row,
+                                                                             std::uint64_t tile) const {
+        const std::uint64_t first = tile * most_warps;
+        const auto there = static_cast<int>(items_in_tile(first, chunks, most_warps));
+        return state_of_chunks<most_warps, T>(sums + row * chunks + first, there, spec::ExpSteps{});
+    }
+};
+
+/// What such a warp has in shared memory, if it is Used: a number for each lane.
+template <class T, bool Used>
+struct alignas(16) ChunkMemory {
+    fp::Arithmetic<T> space[spec::TreeOrder<sizeof(T)>::lanes];
+    [[nodiscard]] static std::size_t bytes(std::uint32_t, bool) { return Used ? sizeof(ChunkMemory) : 16; }
+};
+
+/// What is known of each chunk, to where that of all is. A warp has every a.rows-th of them, and
+/// loads the next one as the one before leaves its registers.
+template <class T, bool Aligned>
+struct ExpChunks : RowKernel<T, false, blocks_of_sums<T>, ChunkRows<T>> {
+    using ChunkOf = Chunk<T, Aligned>;
+    using Memory = ChunkMemory<T, true>;
+
+    static __device__ __forceinline__ void run(const ChunkRows<T>& a, std::uint64_t i, const Teams<Memory>& teams) {
+        if (i >= a.rows) return;
+        auto* const space = teams.memory(threadIdx.y).space;
+        ChunkOf chunk;
+        auto part = a.part(i);
+        chunk.template load<true>(part.x, part.m, lowest_of<T>);
+        for (bool more = true; more; i += a.rows) {
+            more = policy::chunks_of_warp<T> > 1 && i + a.rows < a.all_rows * a.chunks;
+            const auto next = more ? a.part(i + a.rows) : part;
+            const bool ahead = Aligned && more && next.m == static_cast<int>(ChunkOf::Order::chunk);
+            const auto c = ExpChunk<T, Aligned, false>::of(chunk, part.m, space);
+            const auto load_next = [&](int r, int k) {
+                if (ahead && k == ChunkOf::K - 1) chunk.words[r] = ChunkOf::whole_words(next.x + ChunkOf::first(r));
+            };
+            fp::Arithmetic<T> lane[ChunkOf::K];
+            c.add_rows(
+                chunk, lane,
+                [&](int r, int k, const auto& t, auto sum) {
+                    load_next(r, k);
+                    return t.added_to(sum);
+                },
+                load_next);
+            const auto own = c.of_lanes(lane, space);
+            if (threadIdx.x == 0) a.sums[i] = own;
+            part = next;
+            if (more && !ahead) chunk.template load<true>(part.x, part.m, lowest_of<T>);
+            sync_warp(); // the space is used again
+        }
+    }
+};
+/// And what becomes of rows of no more tiles than a warp has threads, where not all classes count:
+/// a thread has a tile. The whole block reads a row again whose elements are not taken as they are.
+template <class T>
+struct ExpRowsOfFewTiles : RowKernel<T, false, policy::exp_row_blocks, ChunkRows<T>> {
+    static __device__ __forceinline__ void run(const ChunkRows<T>& a, std::uint64_t i, const Teams<Shared<T>>& teams) {
+        using Row = ExpRow<T, RowOp::logsumexp, false>;
+        const auto row_of = [&](std::uint32_t thread) { return (i * blockDim.x + thread) >> a.log_tiles; };
+        const std::uint64_t row = row_of(threadIdx.x), tile = threadIdx.x & ((1u << a.log_tiles) - 1);
+        const bool there = row < a.all_rows, is_first = there && tile == 0;
+        const auto target = is_first && a.entropy ? target_of(a, row) : typename Row::Target{};
+        wait_for_previous_kernel();
+        auto state = spec::ExpState<T>::identity();
+        if (there && tile < a.tiles) state = a.state_of_tile(row, tile);
+        state = merge_few(state, a.tiles); // of identities, too, which change no row that is not special
+        const bool is_plain = Row::Sum::is_plain(state);
+        if (is_first && is_plain) Row::put_one(a, row, Row::Sum::plain(state), target);
+        const std::uint32_t votes = votes_of_warp(is_first && !is_plain);
+        if (__syncthreads_or(votes != 0) == 0) return;
+        auto& special = *reinterpret_cast<std::uint32_t*>(&teams.memory(0).total);
+        for (std::uint32_t warp = 0; warp < most_warps; ++warp) {
+            if (threadIdx.x == warp * warp_size) special = votes;
+            sync_team();
+            for (std::uint32_t rest = special; rest != 0; rest &= rest - 1) {
+                const auto thread = warp * warp_size + static_cast<std::uint32_t>(__ffs(static_cast<int>(rest))) - 1;
+                row_again<T, RowOp::logsumexp, false>(&a, row_of(thread), &teams.memory(0));
+                sync_team(); // the shared memory is used again
+            }
+            sync_team();
+        }
+    }
+};
+/// What becomes of a row of any number of tiles.
+template <class T>
+struct ExpRowOfTiles : RowKernel<T, true, policy::long_row_blocks_at_once, ChunkRows<T>> {
+    static __device__ __forceinline__ void run(const ChunkRows<T>& a, std::uint64_t row, Shared<T>& shared) {
+        using Row = ExpRow<T, RowOp::logsumexp, false>;
+        const Row block{a, a.x + static_cast<std::int64_t>(row * a.stride), row, shared, row};
+        if (a.entropy && block.without_class()) return; // all threads, or none
+        auto* const tiles = block.template partials<spec::ExpState<T>>();
+        for (std::uint64_t tile = threadIdx.x; tile < a.tiles; tile += blockDim.x)
+            tiles[tile] = a.state_of_tile(row, tile);
+        __syncthreads();
+        block.finish(block.sum_of(total_of_tiles<T>(tiles, a.tiles, shared)));
+    }
+};
 
 /// The gradient's element at the target, without smoothing.
 template <class T, bool Aligned>

@@ -132,7 +132,7 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
         sync_team();
 #pragma unroll
         for (int i = 0; i < G::sums; ++i)
-            sum[i] = row_grads::finished<G>(found.of[i].sum, of);
+            sum[i] = row_grads::finished<G>(found.a[i].sum, of);
         write(a, row, tile * tile_items, m, elements, of, sum, shared);
         // This kernel ends after that of the sums, so that what comes next in the stream finds
         // both.
@@ -157,7 +157,7 @@ struct GradRow : RowKernel<T, Long, blocks_of_gradients<Count>, GradRows<T>> {
             const SumsOf part = sums_of_team(lane, shared);
 #pragma unroll
             for (int i = 0; i < G::sums; ++i)
-                if (threadIdx.x == 0) items[i][tile] = part.of[i];
+                if (threadIdx.x == 0) items[i][tile] = part.a[i];
             sync_team(); // the lanes are used again
         }
 #pragma unroll

@@ -7,12 +7,6 @@
 
 namespace detreduce::cuda::row_kernels {
 
-/// `rows` are all chunks.
-template <class T>
-struct ChunkRows : Rows<T> {
-    std::uint64_t chunks; ///< of a row
-};
-
 /// A warp a chunk. Count: as Chunk says.
 template <class T, bool Aligned, int Count = spec::rows_per_chunk>
 struct KnownExpRow {
@@ -20,11 +14,7 @@ struct KnownExpRow {
     using Arguments = ChunkRows<T>;
     using ChunkOf = Chunk<T, Aligned, Count>;
     using Sum = spec::ExpSum<T>;
-    /// What a warp stores f32 through, of 16-bit elements, where these may be at any address.
-    struct alignas(16) Memory {
-        V space[ChunkOf::lanes];
-        [[nodiscard]] static std::size_t bytes(std::uint32_t, bool) { return Aligned ? 16 : sizeof(Memory); }
-    };
+    using Memory = ChunkMemory<T, !Aligned>;                     // f32 of 16-bit elements is stored through it
     static constexpr bool whole = Count == spec::rows_per_chunk; ///< else a row is no more
     static constexpr int whole_blocks = fp::is_f64<T> ? policy::known_row_blocks_f64
                                         : Aligned     ? policy::known_row_blocks
@@ -34,10 +24,7 @@ struct KnownExpRow {
 
     static __device__ __forceinline__ void run(const Arguments& a, std::uint64_t i, const Teams<Memory>& teams) {
         if (i >= a.rows) return;
-        const std::uint64_t row = row_of(a, i);
-        const std::uint64_t first = (i - row * a.chunks) * ChunkOf::Order::chunk;
-        const int m = static_cast<int>(items_in_tile(first, a.n, ChunkOf::Order::chunk));
-        const T* const x = a.x + static_cast<std::int64_t>(row * a.stride + first);
+        const auto [row, first, m, x] = a.template part<!whole>(i);
         ChunkOf chunk;
         chunk.template load<true>(x, m, T{}); // bf16 rows of 1024 .82 of a copy to .91, others .94 to .98
         V* const space = teams.memory(threadIdx.y).space;
@@ -72,11 +59,6 @@ struct KnownExpRow {
     }
 
   private:
-    [[nodiscard]] static __device__ __forceinline__ std::uint64_t row_of(const Arguments& a, std::uint64_t i) {
-        if constexpr (!whole) return i;
-        const bool is_short = (i | a.chunks) >> 32 == 0; // division of 64 bits takes long
-        return is_short ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(a.chunks) : i / a.chunks;
-    }
     /// One value for the chunk.
     static __device__ __noinline__ void put_same(RowOut<T> out, int m, V value) {
 #pragma unroll 1

@@ -196,11 +196,8 @@ struct RowLaunch {
     template <RowOp Op, bool Aligned>
     [[nodiscard]] Status run_exp() const {
         const auto long_way = [&] {
-            if constexpr (Op == RowOp::cross_entropy_gradient) {
-                return run_by_sums<Aligned>();
-            } else {
-                return launch<row_kernels::LongExpRow<T, Op, Aligned>>();
-            }
+            if constexpr (Op == RowOp::log_softmax) return launch<row_kernels::LongExpRow<T, Op, Aligned>>();
+            return run_by_sums<Aligned>();
         };
         const ClusterShape chunks = cluster_of_chunks(plan.request().n);
         if constexpr (fp::has_16_bits<T> && Op != RowOp::log_softmax) {
@@ -235,7 +232,7 @@ struct RowLaunch {
                    ? run_exp<RowOp::cross_entropy_gradient, Aligned>()
                    : run_by_sums<Aligned>();
     }
-    /// First the sums, and then the gradient by them.
+    /// First the sums, and then the gradient by them, or softmax, which is that of logsumexp.
     template <bool Aligned>
     [[nodiscard]] Status run_by_sums() const {
         RowArrays found = arrays;
@@ -251,10 +248,18 @@ struct RowLaunch {
     [[nodiscard]] Status run_known() const {
         return with_chunk<Aligned>([&](auto count) {
             using Op = row_kernels::KnownExpRow<T, Aligned, count>;
-            typename Op::Arguments a{rows(), spec::tiles(plan.request().n, spec::TreeOrder<sizeof(T)>::chunk)};
-            a.rows *= a.chunks;
-            return launch_each<Op>(a, 1);
+            return launch_of_chunks<Op>(chunk_rows());
         });
+    }
+    [[nodiscard]] row_kernels::ChunkRows<T> chunk_rows() const {
+        const RowRequest& r = plan.request();
+        return {rows(), spec::tiles(r.n, spec::TreeOrder<sizeof(T)>::chunk), r.rows};
+    }
+    /// `each`: chunks of a warp, about.
+    template <class Op>
+    [[nodiscard]] Status launch_of_chunks(row_kernels::ChunkRows<T> a, std::uint32_t each = 1) const {
+        a.rows = spec::tiles(a.rows * a.chunks, each);
+        return launch_each<Op>(a, 1);
     }
     /// f(the rows of lanes of a chunk). Of 16-bit elements, a row of no more than half of them
     /// leaves registers for more warps so.
@@ -288,25 +293,23 @@ struct RowLaunch {
         };
         return run_norm<LayerNormBlock, Aligned>(of(n - before), of(Order::tile));
     }
-    /// logsumexp and cross entropy: of rows of more than one tile a block a tile, and then a warp
-    /// or a block a row.
+    /// logsumexp and cross entropy: a warp a chunk, and then what becomes of the rows; or a team a
+    /// row, where that is not worth a second launch.
     template <bool Aligned>
     [[nodiscard]] Status run_sums() const {
         using namespace row_kernels;
-        const bool all_classes = rows().entropy && rows().all_classes;
-        if (!is_long())
-            return all_classes ? launch<LongExpRow<T, RowOp::logsumexp, Aligned>>()
-                               : run_short_exp<RowOp::logsumexp, Aligned>();
-        Rows<T> tiles = rows();
-        tiles.rows *= tiles.tiles;
-        const Status bad = launch_each<ExpTileOfRow<T, Aligned>>(tiles, warps_of_row());
+        ChunkRows<T> of = chunk_rows();
+        const bool all_classes = of.entropy && of.all_classes;
+        if (all_classes && !is_long()) return launch<LongExpRow<T, RowOp::logsumexp, Aligned>>();
+        if (chunk_sum_numbers(plan.request()) == 0) return run_short_exp<RowOp::logsumexp, Aligned>();
+        of.sums = reinterpret_cast<ChunkSum<V>*>(of.partials + of.rows * of.pitch);
+        const Status bad = launch_of_chunks<ExpChunks<T, Aligned>>(of, policy::chunks_of_warp<T>);
         if (!bad.ok()) return bad;
-        if (all_classes || tiles.tiles > warp_size) return launch<ExpRowOfTiles<T>>();
-        const Status rest = launch_each<ExpRowOfFewTiles<T>>(rows(), 1);
-        if (!rest.ok()) return rest;
-        typename SpecialExpRows<T>::Arguments groups{rows(), tiles.rows / tiles.tiles};
-        groups.rows = (groups.all_rows + SpecialExpRows<T>::together - 1) / SpecialExpRows<T>::together;
-        return launch_each<SpecialExpRows<T>>(groups, most_warps);
+        if (all_classes || of.tiles > warp_size) return launch_each<ExpRowOfTiles<T>>(of, most_warps);
+        of.log_tiles = spec::ceil_log2(of.tiles);
+        of.rows = spec::tiles(of.rows << of.log_tiles, most_warps * warp_size);
+        return launch_each<ExpRowsOfFewTiles<T>>(of, most_warps,
+                                                 after_previous(device(), rows_kernel<ExpRowsOfFewTiles<T>>));
     }
 };
 

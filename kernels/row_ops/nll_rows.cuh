@@ -25,14 +25,9 @@ struct Nll {
 };
 
 template <class T>
-struct NllGradient {
+struct NllGradient : RowKernel<T, false, 1> {
     using V = fp::Arithmetic<T>;
-    using Arguments = Rows<T>;
-    struct Memory {
-        [[nodiscard]] static std::size_t bytes(std::uint32_t, bool) { return 16; }
-    };
-    static constexpr int blocks = 1;
-    static constexpr bool repeats = false;
+    using Memory = ChunkMemory<T, false>;
 
     static __device__ __forceinline__ void run(const Rows<T>& a, std::uint64_t row, const Teams<Memory>&) {
         if (row >= a.rows) return;

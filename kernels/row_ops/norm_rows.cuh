@@ -225,7 +225,7 @@ struct RmsNormBlock {
         V lane[1][Row::K];
         if (InCluster) ClusterOf::template begin<Aligned>(s.shared.arrival);
         add_squares(chunk, lane[0]);
-        return sums_of_team<InCluster>(lane, s.shared).of[0];
+        return sums_of_team<InCluster>(lane, s.shared).a[0];
     }
     [[nodiscard]] __device__ __forceinline__ Acc merge_in_cluster(Acc own) const {
         return ClusterOf::merged(s.shared, own);
@@ -382,8 +382,13 @@ struct LayerNormBlock {
         }
         if (warp != 0) return {};
         // Lanes of equally many elements are merged without a division.
-        const TileOf merged{{}, counts(), s.buffer()};
-        return m % lanes == 0 ? merged.template merge_lanes<true>() : merged.template merge_lanes<false>();
+        return m % lanes == 0 ? TileOf{{}, counts(), s.buffer()}.template merge_lanes<true>()
+                              : merge_uneven_lanes({{}, counts(), s.buffer()});
+    }
+    /// With one. Not inlined: rows that do not run it would have its code between theirs.
+    static __device__ __noinline__ Acc merge_uneven_lanes(TileOf merged) {
+        const Merges<MomentLevel<T, Aligned>> merges(static_cast<int>(merged.counts.m));
+        return merged.merge_lanes([&](std::uint32_t half) { return merges.lanes(half); });
     }
 
     /// Of the row, what the first thread of each block of the cluster found out of its tile: to the
@@ -395,6 +400,7 @@ struct LayerNormBlock {
         const typename Upper::Counts c{tiles, tile_items, a.tiles * tile_items - a.n};
 #pragma unroll
         for (std::uint32_t half = warp_size / 2; half >= 1; half /= 2) {
+            if (half >= tiles) continue;
             const Acc right = shuffle_down(own, static_cast<int>(half));
             if (lane < half)
                 own = moment_kernels::merged(own, right, c.in_lanes(lane, 2 * half), c.in_lanes(lane + half, 2 * half));

@@ -10,12 +10,12 @@ namespace detreduce::cuda {
 
 std::size_t row_workspace_bytes(const RowRequest& r, const Plan&) noexcept {
     if (r.rows == 0 || r.op == RowOp::nll || r.op == RowOp::nll_gradient) return 0;
-    // Of what is one number of a row all rows' tiles are computed before the rows are.
-    const std::size_t sums = found_sums_bytes(r);
-    const std::uint64_t kept =
-        is_of_sum(r.op) || sums > 0 ? r.rows : std::min<std::uint64_t>(r.rows, policy::long_row_blocks);
-    const std::size_t rows =
-        sums + kept * long_row_pitch(r.dtype, r.n) * numbers_of_item(r.op) * size_of(arithmetic_of(r.dtype));
+    // Of what is one number of a row all rows' chunks are computed before the rows are.
+    const std::size_t sums = found_sums_bytes(r), number = size_of(arithmetic_of(r.dtype));
+    const std::uint64_t pitch = long_row_pitch(r.dtype, r.n) * numbers_of_item(r.op);
+    const std::size_t rows = is_of_sum(r.op) || sums > 0
+                                 ? sums + r.rows * (pitch + chunk_sum_numbers(r)) * number
+                                 : std::min<std::uint64_t>(r.rows, policy::long_row_blocks) * pitch * number;
     return adds_made_terms(r) ? std::max(rows, exact_scale_layout(r).bytes) : rows;
 }
 

@@ -7,6 +7,8 @@
 #include <detreduce/spec/row_math.hpp>
 #include <detreduce/spec/tree_order.hpp>
 
+#include "policies.hpp"
+
 namespace detreduce::cuda {
 
 template <class T>
@@ -64,15 +66,22 @@ template <class T>
     }
 }
 
+/// Numbers of what is known of the chunks of a row whose exponentials are added up, two of each:
+/// none where a team has a row.
+[[nodiscard]] inline std::uint64_t chunk_sum_numbers(const RowRequest& r) {
+    const std::uint64_t chunks = spec::tiles(r.n * size_of(r.dtype), spec::row_bytes * spec::rows_per_chunk);
+    const bool many = chunks > 1 && r.rows * chunks >= policy::fewest_chunks_apart;
+    return chunks > spec::chunks_per_tile || many ? 2 * chunks : 0;
+}
 /// Is there one number of a row, of a sum of exponentials?
 [[nodiscard]] constexpr bool is_of_sum(RowOp op) {
     return op == RowOp::logsumexp || op == RowOp::cross_entropy;
 }
-/// Bytes of what a gradient of sums of exponentials finds of these before it is written, where it
-/// may: two numbers a row.
+/// Bytes of the sums of exponentials that softmax, or a gradient, finds before it is written, where
+/// it may: two numbers a row.
 [[nodiscard]] inline std::size_t found_sums_bytes(const RowRequest& r) {
     const bool is_long = long_row_pitch(r.dtype, r.n) > 0;
-    const bool may = r.op == RowOp::logsumexp_gradient ||
+    const bool may = r.op == RowOp::logsumexp_gradient || (r.op == RowOp::softmax && is_long) ||
                      (r.op == RowOp::cross_entropy_gradient && (is_long || r.label_smoothing != 0 || r.z_loss != 0));
     return may ? (r.rows * 2 * size_of(arithmetic_of(r.dtype)) + 255) / 256 * 256 : 0;
 }

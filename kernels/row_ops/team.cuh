@@ -129,22 +129,7 @@ __device__ __forceinline__ void add_places(Shared<T>& s, int first) {
 }
 /// Sums that are added up together.
 template <class V, int Count>
-struct Sums {
-    acc::Rounded<V> of[Count];
-
-    [[nodiscard]] static __device__ __forceinline__ Sums identity() {
-        Sums all;
-#pragma unroll
-        for (int i = 0; i < Count; ++i)
-            all.of[i] = acc::Rounded<V>::identity();
-        return all;
-    }
-    __device__ __forceinline__ void merge(const Sums& right) {
-#pragma unroll
-        for (int i = 0; i < Count; ++i)
-            of[i].merge(right.of[i]);
-    }
-};
+using Sums = Lanes<acc::Rounded<V>, Count>;
 /// Of Count times the lanes of Warps chunks, one time behind the other: each added so, and then in
 /// the order of a tile: to the first thread.
 template <int Warps, int Count, class T>
@@ -164,9 +149,8 @@ __device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> added_lanes(Shared<T>&
     if (threadIdx.x >= warp_size) return {};
     Sums<V, Count> all;
 #pragma unroll
-    for (int i = 0; i < Count; ++i) {
-        all.of[i] = {sum_of_warp<K>(s.lane(i * Warps))};
-    }
+    for (int i = 0; i < Count; ++i)
+        all.a[i] = {sum_of_warp<K>(s.lane(i * Warps))};
     return all;
 }
 
@@ -184,17 +168,16 @@ __device__ __forceinline__ Sums<fp::Arithmetic<T>, Count> sums_of_team(const fp:
 /// And to all threads.
 template <class T, int K>
 __device__ __forceinline__ fp::Arithmetic<T> team_sum(const fp::Arithmetic<T> (&lane)[1][K], Shared<T>& s) {
-    const fp::Arithmetic<T> total = sums_of_team(lane, s).of[0].sum;
+    const fp::Arithmetic<T> total = sums_of_team(lane, s).a[0].sum;
     if (threadIdx.x == 0) s.total = total;
     sync_team();
     return s.total;
 }
 
-/// Items of the first `count` threads of a warp, 32 at most, as a level merges them: to the first
-/// thread.
+/// Items of `count` threads of a warp, as a level merges them: to the first of them. A power of two
+/// of threads from that one on have an item, or the identity.
 template <class Acc>
 __device__ __forceinline__ Acc merge_few(Acc own, std::uint64_t count) {
-    if (threadIdx.x % warp_size >= count) own = Acc::identity();
 #pragma unroll
     for (int distance = warp_size / 2; distance >= 1; distance /= 2) {
         if (static_cast<std::uint64_t>(distance) < count) own.merge(shuffle_down(own, distance));
@@ -231,7 +214,7 @@ struct Cluster {
         own = shuffle_from(own, 0);
         if (threadIdx.x < cluster_blocks()) arrival.put(of_tiles + cluster_rank(), threadIdx.x, own);
         arrival.wait(cluster_blocks() * sizeof(Item));
-        return threadIdx.x < cluster_blocks() ? of_tiles[threadIdx.x] : Item{};
+        return threadIdx.x < cluster_blocks() ? of_tiles[threadIdx.x] : Item::identity();
     }
     /// What the first thread of each warp of the cluster knows, to `items` of each block, in order,
     /// where its first warp sees them: how many these are.

@@ -176,7 +176,7 @@ std::vector<T> repeated(const std::vector<T>& part, std::uint64_t times) {
 /// As many rows as blocks and warps have to take several of, the same few again and again, as it is
 /// the CPU that is slow.
 template <class T>
-void require_repeated(RowRequest r, const RowVariant& v, std::uint64_t rows) {
+void require_repeated(RowRequest r, const RowVariant& v, std::uint64_t rows, unsigned offset = 1) {
     r.rows = 40; // of which some have sums that are not usable relative to 0
     RowData<T> data = row_data<T>(r, v, r.n);
     auto expected = RowBackend::expected<T>(r, data);
@@ -189,7 +189,38 @@ void require_repeated(RowRequest r, const RowVariant& v, std::uint64_t rows) {
     expected = {repeated(expected.out, times), repeated(expected.mean, times), repeated(expected.rstd, times),
                 repeated(expected.weight, times), repeated(expected.exp_sums, times)};
     INFO(shown(r, v));
-    require_same(run_rows<T>(r, data, 1), expected);
+    require_same(run_rows<T>(r, data, offset), expected);
+}
+
+/// Of 2^16 chunks on each is a warp's, also of rows of at most a tile.
+TEMPLATE_TEST_CASE("rows on the GPU: many chunks of rows of at most a tile", "[rows][gpu][large]", float16, bfloat16,
+                   float, double) {
+    using T = TestType;
+    using Order = spec::TreeOrder<sizeof(T)>;
+    constexpr std::uint64_t chunk = Order::chunk;
+    for (const RowOp op : {RowOp::logsumexp, RowOp::cross_entropy}) {
+        for (const std::uint64_t n : {std::uint64_t{40}, chunk / 2, chunk, chunk + 9, 3 * chunk, 7 * chunk + 16}) {
+            const std::uint64_t rows = (1u << 16) / spec::tiles(n, Order::chunk) + 40;
+            for (const unsigned offset : {0u, 1u})
+                require_repeated<T>({.op = op, .n = n}, {}, rows, offset);
+        }
+    }
+    require_repeated<T>({.op = RowOp::cross_entropy, .n = chunk + 9, .label_smoothing = 0.1}, {.smoothing = true},
+                        1u << 15);
+}
+
+TEMPLATE_TEST_CASE("rows on the GPU: as many tiles as a warp has threads, and one more", "[rows][gpu]", bfloat16,
+                   float) {
+    using T = TestType;
+    constexpr std::uint64_t tiles = 32 * spec::TreeOrder<sizeof(T)>::tile;
+    for (const RowOp op : {RowOp::logsumexp, RowOp::cross_entropy}) {
+        for (const std::uint64_t n : {tiles - 7, tiles, tiles + 1}) {
+            const RowRequest r{.op = op, .n = n, .rows = 5};
+            INFO(shown(r, {}));
+            const auto data = row_data<T>(r, {}, n);
+            require_same(run_rows<T>(r, data, 0), RowBackend::expected<T>(r, data));
+        }
+    }
 }
 
 TEMPLATE_TEST_CASE("rows on the GPU: many rows, an odd stride apart", "[rows][gpu]", float16, float) {

@@ -256,27 +256,23 @@ struct Tile {
             a = merged(a, b, counts.in_lanes(j, 2 * half), counts.in_lanes(j + half, 2 * half));
         }
     }
-    /// Lane j takes in lane j + half, for half = lanes/2 … 1, by one warp; its first thread has the
-    /// result.
-    template <bool Regular>
-    [[nodiscard]] __device__ __forceinline__ Acc merge_lanes() const {
-        const std::uint32_t thread = threadIdx.x;
+    /// Lane j takes in lane j + half, for half = lanes/2 … 1, by one warp, as lanes_at(half) says;
+    /// its first thread has the result.
+    template <class LanesAt>
+    [[nodiscard]] __device__ __forceinline__ Acc merge_lanes(const LanesAt& lanes_at) const {
         Acc a[K];
 #pragma unroll
         for (int k = 0; k < K; ++k)
-            a[k] = buffer.get(0, thread + warp_size * k);
-#pragma unroll
-        for (int half = K / 2; half >= 1; half /= 2) {
-#pragma unroll
-            for (int k = 0; k < half; ++k)
-                merge_lane<Regular>(a[k], a[k + half], thread + warp_size * k, warp_size * half);
-        }
-#pragma unroll
-        for (int half = warp_size / 2; half >= 1; half /= 2) {
-            const Acc right = shuffle_down(a[0], half);
-            if (thread < static_cast<std::uint32_t>(half)) merge_lane<Regular>(a[0], right, thread, half);
-        }
-        return a[0];
+            a[k] = buffer.get(0, threadIdx.x + warp_size * k);
+        return combine_lanes(a, lanes_at);
+    }
+    template <bool Regular>
+    [[nodiscard]] __device__ __forceinline__ Acc merge_lanes() const {
+        return merge_lanes([this](std::uint32_t half) {
+            return [this, half](Acc& left, const Acc& right, std::uint32_t j) {
+                if (Regular || j < half) merge_lane<Regular>(left, right, j, half);
+            };
+        });
     }
 
     /// Lane j of the tile's items, which are Rows rows of lanes or fewer; unless `real`, of zeros.
@@ -313,25 +309,17 @@ struct Tile {
 #pragma unroll
         for (int k = 0; k < K; ++k)
             a[k] = fold_short_lane<Regular, Rows>(thread + warp_size * k, real);
-        const auto merge = [&](Acc& left, const Acc& right, std::uint32_t j, std::uint32_t half) {
-            if constexpr (Regular) {
-                Acc both = left;
-                both.merge(right, acc::Weights<V>::equal(unit() * static_cast<V>(counts.m / 2 / half)));
-                left = choose(half < counts.m, both, left);
-            } else if (j < half) {
-                merge_lane<false>(left, right, j, half);
-            }
-        };
-#pragma unroll
-        for (int half = K / 2; half >= 1; half /= 2) {
-#pragma unroll
-            for (int k = 0; k < half; ++k)
-                merge(a[k], a[k + half], thread + warp_size * k, warp_size * half);
-        }
-#pragma unroll
-        for (int half = warp_size / 2; half >= 1; half /= 2)
-            merge(a[0], shuffle_down(a[0], half), thread, half);
-        return a[0];
+        return combine_lanes(a, [this](std::uint32_t half) {
+            return [this, half](Acc& left, const Acc& right, std::uint32_t j) {
+                if constexpr (Regular) {
+                    Acc both = left;
+                    merge_lane<true>(both, right, j, half);
+                    left = choose(half < counts.m, both, left);
+                } else if (j < half) {
+                    merge_lane<false>(left, right, j, half);
+                }
+            };
+        });
     }
     /// Are all its items as many elements, and their number a power of two?
     [[nodiscard]] __device__ __forceinline__ bool regular_short() const {

@@ -46,11 +46,9 @@ template <class T>
 [[nodiscard]] inline std::uint16_t bf16_of_f32(float x) {
     return half_of_f32<bfloat16>(x);
 }
-[[nodiscard]] inline std::uint32_t both_bf16_of_f32(float low, float high) {
-    return std::uint32_t{bf16_of_f32(high)} << 16 | bf16_of_f32(low);
-}
-[[nodiscard]] inline std::uint32_t both_f16_of_f32(float low, float high) {
-    return std::uint32_t{f16_of_f32(high)} << 16 | f16_of_f32(low);
+template <class T>
+[[nodiscard]] std::uint32_t both_of_f32(float low, float high) {
+    return std::uint32_t{half_of_f32<T>(high)} << 16 | half_of_f32<T>(low);
 }
 
 [[nodiscard]] inline std::uint32_t both_f16_of_e4m3(std::uint16_t pair) {
@@ -65,7 +63,7 @@ template <class T, class F>
     return by_halves<std::uint16_t>([&](auto x, auto y) { return f(T::from_bits(x), T::from_bits(y)); }, a, b);
 }
 template <class T>
-[[nodiscard]] std::uint32_t greater_of_both_of(std::uint32_t a, std::uint32_t b) {
+[[nodiscard]] std::uint32_t greater_of_both(std::uint32_t a, std::uint32_t b) {
     return of_both<T>(a, b, [](T x, T y) {
         const float v = fp::widen(x), w = fp::widen(y);
         return fp::is_nan(v) && fp::is_nan(w) ? std::uint16_t{0x7fff}
@@ -74,21 +72,9 @@ template <class T>
     });
 }
 template <class T>
-[[nodiscard]] std::uint32_t not_less_of_both_of(std::uint32_t a, std::uint32_t b) {
+[[nodiscard]] std::uint32_t not_less_of_both(std::uint32_t a, std::uint32_t b) {
     return of_both<T>(a, b,
                       [](T x, T y) { return static_cast<std::uint16_t>(fp::widen(x) >= fp::widen(y) ? 0xffff : 0); });
-}
-[[nodiscard]] inline std::uint32_t greater_of_both_bf16(std::uint32_t a, std::uint32_t b) {
-    return greater_of_both_of<bfloat16>(a, b);
-}
-[[nodiscard]] inline std::uint32_t greater_of_both_f16(std::uint32_t a, std::uint32_t b) {
-    return greater_of_both_of<float16>(a, b);
-}
-[[nodiscard]] inline std::uint32_t not_less_of_both_bf16(std::uint32_t a, std::uint32_t b) {
-    return not_less_of_both_of<bfloat16>(a, b);
-}
-[[nodiscard]] inline std::uint32_t not_less_of_both_f16(std::uint32_t a, std::uint32_t b) {
-    return not_less_of_both_of<float16>(a, b);
 }
 [[nodiscard]] inline std::uint32_t signs_of_both(std::uint32_t word) {
     return ((word >> 15 & 1u) != 0 ? 0xffffu : 0u) | (word >> 31 != 0 ? 0xffff0000u : 0u);
