@@ -243,9 +243,9 @@ inline constexpr int exp_sum_blocks = 4, exp_sum_blocks_f64 = 3;
 /// chunk, and a second kernel finishes the rows. With fewer a team has a row, in one kernel.
 inline constexpr std::uint64_t fewest_chunks_apart = 1u << 16;
 /// Chunks that such a warp has, one after the other; it loads the next one while it adds up the one
-/// before. H200, cross entropy of rows of 16384: f32 1.00 (with 1 chunk .92, 3 .99, 8 .99, 16 .98,
-/// with as many warps as fit .87). 16 bits and f64 gain nothing: bf16 .74 and .76, f16 .75 and .74,
-/// bf16 rows of 50257 .61 and .57, f64 .81 and .74.
+/// before. H200, cross entropy of rows of 16384, f32: 1 chunk .92, 3 .99, 4 1.00, 8 .99, 16 .98, as
+/// many warps as fit .87. Of others, 1 chunk and 4 or 8: bf16 .74 and .76, but rows of 50257 .61
+/// and .57; f16 .75 and .74; f64 .81 and .74.
 template <class T>
 inline constexpr std::uint32_t chunks_of_warp = fp::is_f32<T> ? 4 : 1;
 /// Rows of 16-bit elements, with terms in shared memory, where it holds so many. H100, against
@@ -266,7 +266,8 @@ inline constexpr int half_term_row_blocks = 3, half_exp_row_blocks = 5;
 inline constexpr int known_row_blocks = 4, moved_known_row_blocks = 3, known_row_blocks_f64 = 2,
                      half_known_row_blocks = 5;
 /// Rows of f64 of more tiles are read twice by the gradient of cross entropy, for their sums first:
-/// of a copy, rows of 50000 .54, by clusters .42; of 16384, which are 4 tiles, .55 and .58.
+/// of a copy, rows of 50000 .54, by clusters .42; of 16384, which are 4 tiles, .55 and .58. By the
+/// sums of 61e690d9 50000 has .61.
 inline constexpr std::uint64_t most_grad_tiles_f64 = 4;
 /// Rows are kept as they are, and so take fewer registers: layernorm of bf16 79.
 inline constexpr int norm_row_blocks = 3, layernorm_row_blocks_f64 = 2;

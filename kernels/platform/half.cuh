@@ -65,7 +65,7 @@ DETREDUCE_F32_OF_F16(f32_of_high_f16_here, 32, asm volatile(DETREDUCE_HALVES "hi
 }
 #endif
 
-// Both halves of a word, of bf16 or f16, for which the device needs DETREDUCE_GPU_HAS_BF16.
+// Both halves of a word, of bf16 or f16, where DETREDUCE_GPU_HAS_BF16 is 1.
 
 template <class Half>
 [[nodiscard]] __device__ __forceinline__ std::uint32_t both_of_f32(float low, float high) {

@@ -173,8 +173,8 @@ struct ExpChunk {
     }
 };
 
-/// The state of Count neighbours, the first `there` of which exist: those that do not count for
-/// nothing in any row that is not special. All threads ask at once.
+/// The state of Count neighbours, of which the first `there` exist. The others change the state of
+/// a special row alone, which is not used. All threads ask at once.
 template <int Count, class T, class V, class Steps>
 __device__ __forceinline__ spec::ExpState<T> state_of_chunks(const ChunkSum<V>* of, int there, const Steps& steps) {
     spec::ExpState<T> part[Count];

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(most_warps* warp_size, policy::blocks_that_fit
     }
 }
 
-/// What rows_kernel() asks of an op that takes Shared memory.
+/// What rows_kernel() asks of an op. Memory is Shared, but where the op says otherwise.
 template <class T, bool Repeats, int Blocks = policy::long_row_blocks_at_once, class More = Rows<T>>
 struct RowKernel {
     using Arguments = More;
@@ -82,10 +82,11 @@ __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shar
     block.template finish<1>(block.sum_at_maximum());
 }
 
-/// For kernels in which a warp has a chunk: `rows` counts all chunks, or the warps that have them.
+/// What kernels are told in which a warp has a chunk, and those that merge what they know of
+/// chunks. `rows` counts what a team has: a chunk, some chunks, some rows or a row.
 template <class T>
 struct ChunkRows : Rows<T> {
-    std::uint64_t chunks, all_rows;      ///< chunks of a row
+    std::uint64_t chunks, all_rows;      ///< of a row, and all rows
     ChunkSum<fp::Arithmetic<T>>* sums{}; ///< of the chunks of all rows, where there is room for them
     std::uint32_t log_tiles{};           ///< of a row, rounded up, where a thread has a tile
 
@@ -114,15 +115,15 @@ struct ChunkRows : Rows<T> {
     }
 };
 
-/// What such a warp has in shared memory, if it is Used: a number for each lane.
+/// A number for each lane of a warp, in shared memory, if it is Used.
 template <class T, bool Used>
 struct alignas(16) ChunkMemory {
     fp::Arithmetic<T> space[spec::TreeOrder<sizeof(T)>::lanes];
     [[nodiscard]] static std::size_t bytes(std::uint32_t, bool) { return Used ? sizeof(ChunkMemory) : 16; }
 };
 
-/// What is known of each chunk, to where that of all is. A warp has every a.rows-th of them, and
-/// loads the next one as the one before leaves its registers.
+/// Maximum and sum of each chunk, to a.sums. A warp has every a.rows-th chunk, and loads the next
+/// one as the one before leaves its registers.
 template <class T, bool Aligned>
 struct ExpChunks : RowKernel<T, false, blocks_of_sums<T>, ChunkRows<T>> {
     using ChunkOf = Chunk<T, Aligned>;

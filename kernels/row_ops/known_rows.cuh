@@ -1,6 +1,6 @@
-// The gradients of logsumexp and of cross entropy with respect to x, of rows whose sums forward has
-// kept: each element on its own, read once. Where weights or probabilities of all classes are added
-// up, LongExpRow does it.
+// The gradients of logsumexp and of cross entropy with respect to x, and softmax, of rows whose
+// sums are known, as forward has kept them or a kernel before has found them: each element on its
+// own, read once. Where weights or probabilities of all classes are added up, LongExpRow does it.
 #pragma once
 
 #include "row_ops/exp_rows.cuh"

@@ -255,10 +255,10 @@ struct RowLaunch {
         const RowRequest& r = plan.request();
         return {rows(), spec::tiles(r.n, spec::TreeOrder<sizeof(T)>::chunk), r.rows};
     }
-    /// `each`: chunks of a warp, about.
+    /// `each`: chunks that a warp has, about, where there are many.
     template <class Op>
     [[nodiscard]] Status launch_of_chunks(row_kernels::ChunkRows<T> a, std::uint32_t each = 1) const {
-        a.rows = spec::tiles(a.rows * a.chunks, each);
+        a.rows = spec::tiles(a.rows * a.chunks, a.rows * a.chunks < policy::fewest_chunks_apart ? 1 : each);
         return launch_each<Op>(a, 1);
     }
     /// f(the rows of lanes of a chunk). Of 16-bit elements, a row of no more than half of them

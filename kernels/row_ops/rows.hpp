@@ -66,8 +66,8 @@ template <class T>
     }
 }
 
-/// Numbers of what is known of the chunks of a row whose exponentials are added up, two of each:
-/// none where a team has a row.
+/// Numbers of what is known of the chunks of a row whose exponentials are added up, two of each.
+/// None where one kernel does it all.
 [[nodiscard]] inline std::uint64_t chunk_sum_numbers(const RowRequest& r) {
     const std::uint64_t chunks = spec::tiles(r.n * size_of(r.dtype), spec::row_bytes * spec::rows_per_chunk);
     const bool many = chunks > 1 && r.rows * chunks >= policy::fewest_chunks_apart;
