@@ -239,13 +239,13 @@ inline constexpr int exp_row_blocks_f32 = 3, exp_row_blocks = 2;
 /// of 16384 and 50000 .94 and .91 of the time, log_softmax of 50000 .91, of f64 .78. log_softmax of
 /// f32 rows of 16384 would take 1.14.
 inline constexpr int exp_sum_blocks = 4, exp_sum_blocks_f64 = 3;
-/// logsumexp and cross entropy of rows of at most a tile: with so many chunks in all a warp has a
-/// chunk, and a second kernel finishes the rows. With fewer a team has a row, in one kernel.
+/// logsumexp and cross entropy of rows of at most a tile, of several chunks: with so many chunks in
+/// all a warp has a chunk, and a second kernel finishes the rows. With fewer a team has a row.
 inline constexpr std::uint64_t fewest_chunks_apart = 1u << 16;
-/// Chunks that such a warp has, one after the other; it loads the next one while it adds up the one
-/// before. H200, cross entropy of rows of 16384, f32: 1 chunk .92, 3 .99, 4 1.00, 8 .99, 16 .98, as
-/// many warps as fit .87. Of others, 1 chunk and 4 or 8: bf16 .74 and .76, but rows of 50257 .61
-/// and .57; f16 .75 and .74; f64 .81 and .74.
+/// With so many, chunks that a warp has one after the other: it loads the next one while it adds up
+/// the one before. H200, share of reading, cross entropy of rows of 16384, f32: 1 chunk .92, 3 .99,
+/// 4 1.00, 8 .99, 16 .98, as many warps as fit .87. Others, 1 chunk and more: bf16 .74 and .76 (4),
+/// rows of 50257 .61 and .57 (4); f16 .75 and .74 (8); f64 .81 and .74 (8).
 template <class T>
 inline constexpr std::uint32_t chunks_of_warp = fp::is_f32<T> ? 4 : 1;
 /// Rows of 16-bit elements, with terms in shared memory, where it holds so many. H100, against

@@ -109,9 +109,9 @@ struct ChunkRows : Rows<T> {
     }
     [[nodiscard]] __device__ __forceinline__ spec::ExpState<T> state_of_tile(std::uint64_t row,
                                                                              std::uint64_t tile) const {
-        const std::uint64_t first = tile * most_warps;
-        const auto there = static_cast<int>(items_in_tile(first, chunks, most_warps));
-        return state_of_chunks<most_warps, T>(sums + row * chunks + first, there, spec::ExpSteps{});
+        constexpr std::uint32_t of_tile = spec::chunks_per_tile;
+        const auto there = static_cast<int>(items_in_tile(tile * of_tile, chunks, of_tile));
+        return state_of_chunks<of_tile, T>(sums + row * chunks + tile * of_tile, there, spec::ExpSteps{});
     }
 };
 

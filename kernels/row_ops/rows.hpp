@@ -71,7 +71,7 @@ template <class T>
 [[nodiscard]] inline std::uint64_t chunk_sum_numbers(const RowRequest& r) {
     const std::uint64_t chunks = spec::tiles(r.n * size_of(r.dtype), spec::row_bytes * spec::rows_per_chunk);
     const bool many = chunks > 1 && r.rows * chunks >= policy::fewest_chunks_apart;
-    return chunks > spec::chunks_per_tile || many ? 2 * chunks : 0;
+    return many || long_row_pitch(r.dtype, r.n) > 0 ? 2 * chunks : 0;
 }
 /// Is there one number of a row, of a sum of exponentials?
 [[nodiscard]] constexpr bool is_of_sum(RowOp op) {

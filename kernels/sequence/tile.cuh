@@ -436,22 +436,6 @@ __device__ __forceinline__ Acc combine_lanes(Acc (&a)[K]) {
         a[0].merge(shuffle_down(a[0], distance));
     return a[0];
 }
-/// The same as lanes_at(half) says, which is what Merges::lanes() gives.
-template <int K, class Acc, class LanesAt>
-__device__ __forceinline__ Acc combine_lanes(Acc (&a)[K], const LanesAt& lanes_at) {
-    const std::uint32_t thread = threadIdx.x % warp_size;
-#pragma unroll
-    for (int half = K / 2; half >= 1; half /= 2) {
-        const auto merge = lanes_at(warp_size * half);
-#pragma unroll
-        for (int k = 0; k < half; ++k)
-            merge(a[k], a[k + half], thread + warp_size * k);
-    }
-#pragma unroll
-    for (int half = warp_size / 2; half >= 1; half /= 2)
-        lanes_at(half)(a[0], shuffle_down(a[0], half), thread);
-    return a[0];
-}
 
 /// Shared memory of one team: every lane of each of its warps. A thread's lanes lie side by side
 /// where they are 16 bytes or accumulators of 4; else side by side with those of other threads,

@@ -101,6 +101,24 @@ __device__ __noinline__ acc::Moments<V> merged(acc::Moments<V> a, acc::Moments<V
     return a;
 }
 
+/// combine_lanes() of sequence/tile.cuh, but merged as lanes_at(half) says: merge(left, right, j),
+/// as Merges::lanes() has it.
+template <int K, class Acc, class LanesAt>
+__device__ __forceinline__ Acc combine_lanes(Acc (&a)[K], const LanesAt& lanes_at) {
+    const std::uint32_t thread = threadIdx.x % warp_size;
+#pragma unroll
+    for (int half = K / 2; half >= 1; half /= 2) {
+        const auto merge = lanes_at(warp_size * half);
+#pragma unroll
+        for (int k = 0; k < half; ++k)
+            merge(a[k], a[k + half], thread + warp_size * k);
+    }
+#pragma unroll
+    for (int half = warp_size / 2; half >= 1; half /= 2)
+        lanes_at(half)(a[0], shuffle_down(a[0], half), thread);
+    return a[0];
+}
+
 template <class Items>
 struct Tile {
     using V = typename Items::V;
