@@ -82,8 +82,8 @@ __device__ __noinline__ void row_again(const Rows<T>* a, std::uint64_t row, Shar
     block.template finish<1>(block.sum_at_maximum());
 }
 
-/// What kernels are told in which a warp has a chunk, and those that merge what they know of
-/// chunks. `rows` counts what a team has: a chunk, some chunks, some rows or a row.
+/// What kernels are told that have a chunk a warp, and kernels that merge chunks. `rows` counts
+/// what teams have: chunks, groups of chunks, rows or groups of rows.
 template <class T>
 struct ChunkRows : Rows<T> {
     std::uint64_t chunks, all_rows;      ///< of a row, and all rows
@@ -159,8 +159,8 @@ struct ExpChunks : RowKernel<T, false, blocks_of_sums<T>, ChunkRows<T>> {
         }
     }
 };
-/// And what becomes of rows of no more tiles than a warp has threads, where not all classes count:
-/// a thread has a tile. The whole block reads a row again whose elements are not taken as they are.
+/// Finishes rows of no more tiles than a warp has threads, where not all classes count. A thread
+/// has a tile. The whole block reads a row again whose elements are not taken as they are.
 template <class T>
 struct ExpRowsOfFewTiles : RowKernel<T, false, policy::exp_row_blocks, ChunkRows<T>> {
     static __device__ __forceinline__ void run(const ChunkRows<T>& a, std::uint64_t i, const Teams<Shared<T>>& teams) {
@@ -190,7 +190,7 @@ struct ExpRowsOfFewTiles : RowKernel<T, false, policy::exp_row_blocks, ChunkRows
         }
     }
 };
-/// What becomes of a row of any number of tiles.
+/// Finishes a row of any number of tiles.
 template <class T>
 struct ExpRowOfTiles : RowKernel<T, true, policy::long_row_blocks_at_once, ChunkRows<T>> {
     static __device__ __forceinline__ void run(const ChunkRows<T>& a, std::uint64_t row, Shared<T>& shared) {

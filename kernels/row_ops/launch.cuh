@@ -232,7 +232,7 @@ struct RowLaunch {
                    ? run_exp<RowOp::cross_entropy_gradient, Aligned>()
                    : run_by_sums<Aligned>();
     }
-    /// First the sums, and then the gradient by them, or softmax, which is that of logsumexp.
+    /// First the sums, and then the gradient by them. Softmax is the gradient of logsumexp.
     template <bool Aligned>
     [[nodiscard]] Status run_by_sums() const {
         RowArrays found = arrays;
@@ -293,8 +293,8 @@ struct RowLaunch {
         };
         return run_norm<LayerNormBlock, Aligned>(of(n - before), of(Order::tile));
     }
-    /// logsumexp and cross entropy: a warp a chunk, and then what becomes of the rows; or a team a
-    /// row, where that is not worth a second launch.
+    /// logsumexp and cross entropy. A kernel adds up chunks, and a second one finishes the rows; or
+    /// one kernel does both, where a second launch would take longer than it saves.
     template <bool Aligned>
     [[nodiscard]] Status run_sums() const {
         using namespace row_kernels;

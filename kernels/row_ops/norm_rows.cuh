@@ -385,7 +385,8 @@ struct LayerNormBlock {
         return m % lanes == 0 ? TileOf{{}, counts(), s.buffer()}.template merge_lanes<true>()
                               : merge_uneven_lanes({{}, counts(), s.buffer()});
     }
-    /// With one. Not inlined: rows that do not run it would have its code between theirs.
+    /// Other lanes, with one division. Not inlined: the code of rows that do not run it stays
+    /// together.
     static __device__ __noinline__ Acc merge_uneven_lanes(TileOf merged) {
         const Merges<MomentLevel<T, Aligned>> merges(static_cast<int>(merged.counts.m));
         return merged.merge_lanes([&](std::uint32_t half) { return merges.lanes(half); });

@@ -10,7 +10,8 @@ namespace detreduce::cuda {
 
 std::size_t row_workspace_bytes(const RowRequest& r, const Plan&) noexcept {
     if (r.rows == 0 || r.op == RowOp::nll || r.op == RowOp::nll_gradient) return 0;
-    // Of what is one number of a row all rows' chunks are computed before the rows are.
+    // Where a row's result is one number, the chunks of all rows are added up before the first row
+    // is finished.
     const std::size_t sums = found_sums_bytes(r), number = size_of(arithmetic_of(r.dtype));
     const std::uint64_t pitch = long_row_pitch(r.dtype, r.n) * numbers_of_item(r.op);
     const std::size_t rows = is_of_sum(r.op) || sums > 0
